@@ -24,8 +24,8 @@ export function random(seed: number, ...labels: readonly (string | number)[]): R
   const digest = createHash('sha256')
     .update(JSON.stringify([seed, ...labels]))
     .digest();
-  const state = [0, 4, 8, 12].map((at) => digest.readInt32LE(at));
-  if (state.every((word) => word === 0)) state[0] = 1;
+  const state: number[] = [0, 4, 8, 12].map((at) => digest.readInt32LE(at));
+  if (!state.some((word) => word !== 0)) state[0] = 1;
   const generator = xoroshiro128plusFromState(state);
   const int = (n: number): number => {
     if (!(Number.isInteger(n) && n >= 1)) throw new RangeError(`int(n): got ${n}, expected an integer of at least 1`);
