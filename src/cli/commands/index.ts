@@ -1,0 +1,4 @@
+import type { Command } from '../command.js';
+
+/** Every command of this version, in the order in which the usage lists them. */
+export const commands: readonly Command[] = [];

@@ -1,0 +1,18 @@
+#!/usr/bin/env node
+import { CheckFailedError, InputError } from '../core/errors.js';
+import { main } from './run.js';
+
+try {
+  process.exitCode = await main(process.argv.slice(2));
+} catch (error) {
+  if (error instanceof InputError) {
+    process.stderr.write(`hopgate: ${error.message}\n`);
+    process.exitCode = 2;
+  } else if (error instanceof CheckFailedError) {
+    process.stderr.write(`hopgate: ${error.message}\n`);
+    process.exitCode = 1;
+  } else {
+    process.stderr.write(`hopgate: internal error\n${error instanceof Error ? (error.stack ?? error.message) : String(error)}\n`);
+    process.exitCode = 70;
+  }
+}

@@ -1,0 +1,36 @@
+import { appendFile, open, readFile, stat, truncate } from 'node:fs/promises';
+import { InputError } from './errors.js';
+
+/**
+ * An append-only file of finished pieces of work, one JSON line each, in the order in which they were finished. A kill can only tear the
+ * last line; opening the journal again cuts that line off and gives back the whole ones, so that only unfinished work is done again.
+ */
+export interface Journal<T> {
+  /** What an earlier, interrupted run had finished. */
+  readonly done: readonly T[];
+  append(entry: T): Promise<void>;
+}
+
+export async function openJournal<T>(path: string, parse: (value: unknown) => T): Promise<Journal<T>> {
+  const done: T[] = [];
+  const exists = await stat(path).then(
+    () => true,
+    () => false,
+  );
+  if (exists) {
+    const content = await readFile(path);
+    const end = content.lastIndexOf(0x0a) + 1;
+    if (end < content.length) await truncate(path, end);
+    for (const [at, text] of content.subarray(0, end).toString('utf8').split('\n').entries()) {
+      if (text === '') continue;
+      try {
+        done.push(parse(JSON.parse(text)));
+      } catch (error) {
+        throw new InputError(`damaged journal entry (${(error as Error).message}); start again with --force`, { file: path, line: at + 1 });
+      }
+    }
+  } else {
+    await (await open(path, 'w')).close();
+  }
+  return { done, append: (entry) => appendFile(path, `${JSON.stringify(entry)}\n`) };
+}

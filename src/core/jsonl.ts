@@ -1,0 +1,57 @@
+import { createReadStream } from 'node:fs';
+import { writeFile } from 'node:fs/promises';
+import { createInterface } from 'node:readline';
+import { type Columns, type Row, rowParser } from './columns.js';
+import { InputError, shown } from './errors.js';
+
+/** The lines of a UTF-8 text file with their one-based numbers; blank lines are passed over. */
+export async function* readLines(path: string): AsyncGenerator<{ line: number; text: string }> {
+  const input = createReadStream(path);
+  try {
+    let line = 0;
+    for await (const text of createInterface({ input, crlfDelay: Infinity })) {
+      line++;
+      const clean = line === 1 ? text.replace(/^\uFEFF/, '') : text;
+      if (clean.trim() !== '') yield { line, text: clean };
+    }
+  } finally {
+    input.destroy();
+  }
+}
+
+/** Reads JSON lines that have exactly these columns. Throws InputError that names line and field. */
+export async function* readJsonl<C extends Columns>(path: string, columns: C): AsyncGenerator<Row<C>> {
+  const parser = rowParser(columns);
+  for await (const { line, text } of readLines(path)) {
+    let value: unknown;
+    try {
+      value = JSON.parse(text);
+    } catch {
+      throw new InputError(`got ${shown(text, 60)}, expected one JSON object`, { file: path, line });
+    }
+    const parsed = parser.safeParse(value);
+    if (!parsed.success) {
+      const issue = parsed.error.issues[0];
+      throw new InputError(issue?.message ?? 'invalid', { file: path, line, field: issue?.path.join('.') });
+    }
+    yield parsed.data;
+  }
+}
+
+export async function writeJsonl(path: string, rows: Iterable<unknown> | AsyncIterable<unknown>): Promise<number> {
+  let count = 0;
+  async function* lines(): AsyncGenerator<string> {
+    let chunk = '';
+    for await (const row of rows) {
+      count++;
+      chunk += `${JSON.stringify(row, (_key, value: unknown) => (value instanceof Float32Array ? Array.from(value) : value))}\n`;
+      if (chunk.length > 65_536) {
+        yield chunk;
+        chunk = '';
+      }
+    }
+    yield chunk;
+  }
+  await writeFile(path, lines());
+  return count;
+}

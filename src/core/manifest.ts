@@ -1,0 +1,97 @@
+import { readFile } from 'node:fs/promises';
+import { join } from 'node:path';
+import { z } from 'zod';
+import { InputError } from './errors.js';
+import { hashFile } from './hash.js';
+
+export const MANIFEST_NAME = 'manifest.json';
+
+/** The kinds of output folders (architecture.md §4). */
+export const KINDS = [
+  'records',
+  'labels',
+  'claims',
+  'embeddings',
+  'trajectories',
+  'verdicts',
+  'replay',
+  'report',
+  'calibration',
+  'demo',
+] as const;
+export type Kind = (typeof KINDS)[number];
+
+const fileEntry = z.strictObject({ name: z.string(), sha256: z.string().regex(/^[0-9a-f]{64}$/), bytes: z.int().nonnegative() });
+export type FileEntry = z.infer<typeof fileEntry>;
+
+const manifestSchema = z.strictObject({
+  kind: z.enum(KINDS),
+  format_version: z.literal(1),
+  product: z.strictObject({ name: z.string(), version: z.string() }),
+  command: z.string(),
+  /** Options that change the result, by flag name; no path, no `resume`, nothing about how progress is shown. */
+  options: z.record(z.string(), z.json()),
+  seed: z.int(),
+  inputs: z.array(fileEntry),
+  outputs: z.array(fileEntry),
+  counts: z.record(z.string(), z.json()),
+  quarantined: z.record(z.string(), z.int()),
+  warnings: z.array(z.string()),
+  /** What a reader of this kind needs besides its rows: the encoder's identity, the splitter, the dataset's name. */
+  details: z.record(z.string(), z.json()),
+});
+export type Manifest = z.infer<typeof manifestSchema>;
+
+/** Reads a folder's manifest. Throws InputError when the folder is unfinished (no manifest) or the manifest is of another kind or form. */
+export async function readManifest(folder: string, kind?: Kind | readonly Kind[]): Promise<Manifest> {
+  const file = join(folder, MANIFEST_NAME);
+  let content: string;
+  try {
+    content = await readFile(file, 'utf8');
+  } catch {
+    throw new InputError('no manifest.json: not a finished output folder of this product (an interrupted run goes on with --resume)', {
+      file: folder,
+    });
+  }
+  let value: unknown;
+  try {
+    value = JSON.parse(content);
+  } catch (error) {
+    throw new InputError(`not JSON (${(error as Error).message})`, { file });
+  }
+  const parsed = manifestSchema.safeParse(value);
+  if (!parsed.success) {
+    const issue = parsed.error.issues[0];
+    throw new InputError(issue?.message ?? 'invalid', { file, field: issue?.path.join('.') });
+  }
+  const kinds = kind === undefined ? undefined : [kind].flat();
+  if (kinds && !kinds.includes(parsed.data.kind)) {
+    throw new InputError(
+      `got a folder of kind ${JSON.stringify(parsed.data.kind)}, expected ${kinds.map((one) => JSON.stringify(one)).join(' or ')}`,
+      { file },
+    );
+  }
+  return parsed.data;
+}
+
+/**
+ * Checks that an output file of a folder is byte for byte what its manifest says, and returns its path. Arrow's reader does not notice
+ * damage, so every reader of an artefact comes through here first.
+ */
+export async function checkedFile(folder: string, manifest: Manifest, name: string): Promise<string> {
+  const file = join(folder, name);
+  const entry = manifest.outputs.find((one) => one.name === name);
+  if (!entry) throw new InputError(`not listed in the manifest; it has ${manifest.outputs.map((one) => one.name).join(', ')}`, { file });
+  let got: { sha256: string; bytes: number };
+  try {
+    got = await hashFile(file);
+  } catch {
+    throw new InputError('listed in the manifest, but missing', { file });
+  }
+  if (got.bytes !== entry.bytes) throw new InputError(`got ${got.bytes} bytes, expected ${entry.bytes} as in the manifest`, { file });
+  if (got.sha256 !== entry.sha256)
+    throw new InputError(`got sha256 ${got.sha256}, expected ${entry.sha256} as in the manifest: the file was changed or damaged`, {
+      file,
+    });
+  return file;
+}

@@ -1,0 +1,187 @@
+import { mkdir, readFile, rename, rm, stat, writeFile } from 'node:fs/promises';
+import { basename, dirname, join } from 'node:path';
+import { writeArrow } from './arrow.js';
+import type { Columns, Row } from './columns.js';
+import { InputError } from './errors.js';
+import { canonicalJson, hashFile } from './hash.js';
+import { type Journal, openJournal } from './journal.js';
+import { writeJsonl } from './jsonl.js';
+import { MANIFEST_NAME, type Kind, type Manifest, readManifest } from './manifest.js';
+import { product } from './product.js';
+
+export type TableFormat = 'arrow' | 'jsonl';
+type Json = Manifest['options'][string];
+
+export interface OutputSettings {
+  dir: string;
+  kind: Kind;
+  /** The command's name, `labels build`. */
+  command: string;
+  /** Every option that changes the result; no paths. */
+  options: { [name: string]: Json };
+  seed: number;
+  /** Files that are read; the manifest takes their base names, hashes and sizes. */
+  inputs: readonly string[];
+  /** Go on with an interrupted run of the same settings; a finished one is left as it is. */
+  resume?: boolean | undefined;
+  /** Throw away what a finished or interrupted run left here. */
+  force?: boolean | undefined;
+}
+
+export interface Conclusion {
+  counts: { [name: string]: Json };
+  quarantined?: { [reason: string]: number };
+  warnings?: readonly string[];
+  details?: { [name: string]: Json };
+}
+
+/**
+ * A folder that is unfinished until `finish` has renamed every file into place and written the manifest, last. Until then all work
+ * stands in its subfolder `.unfinished`, so nothing half-written can be taken for a result.
+ */
+export interface OutputFolder {
+  readonly dir: string;
+  /** The manifest of an earlier finished run with the same settings, when `resume` was asked for: there is nothing left to do. */
+  readonly finished: Manifest | undefined;
+  /** Path under which a file that does not belong to the result may be kept until the folder is finished. */
+  temporary(name: string): string;
+  journal<T>(name: string, parse: (value: unknown) => T): Promise<Journal<T>>;
+  /** Writes `name.arrow` or `name.jsonl` and returns the number of rows. */
+  table<C extends Columns>(name: string, columns: C, rows: Iterable<Row<C>> | AsyncIterable<Row<C>>, format: TableFormat): Promise<number>;
+  jsonl(name: string, rows: Iterable<unknown> | AsyncIterable<unknown>): Promise<number>;
+  file(name: string, content: string | Uint8Array): Promise<void>;
+  finish(conclusion: Conclusion): Promise<Manifest>;
+}
+
+export async function openOutputFolder(settings: OutputSettings): Promise<OutputFolder> {
+  const { dir } = settings;
+  const work = join(dir, '.unfinished');
+  const inputs = await Promise.all(
+    settings.inputs.map(async (file) => ({ name: basename(file), ...(await hashFile(file).catch(() => missing(file))) })),
+  );
+  const identity = { kind: settings.kind, command: settings.command, options: settings.options, seed: settings.seed, inputs };
+  const finished = await earlierRun(settings, identity, work);
+  const outputs: string[] = [];
+  const target = (name: string): string => {
+    if (!outputs.includes(name)) outputs.push(name);
+    return join(work, name);
+  };
+  return {
+    dir,
+    finished,
+    temporary: (name) => join(work, name),
+    journal: (name, parse) => openJournal(join(work, name), parse),
+    table: (name, columns, rows, format) =>
+      format === 'arrow' ? writeArrow(target(`${name}.arrow`), columns, rows) : writeJsonl(target(`${name}.jsonl`), rows),
+    jsonl: (name, rows) => writeJsonl(target(name), rows),
+    file: async (name, content) => {
+      await mkdir(dirname(target(name)), { recursive: true });
+      await writeFile(target(name), content);
+    },
+    finish: async (conclusion) => {
+      const entries: Manifest['outputs'] = [];
+      for (const name of outputs.toSorted()) {
+        entries.push({ name, ...(await hashFile(join(work, name))) });
+        await mkdir(dirname(join(dir, name)), { recursive: true });
+        await rename(join(work, name), join(dir, name));
+      }
+      const manifest: Manifest = {
+        ...identity,
+        format_version: 1,
+        product: product(),
+        outputs: entries,
+        counts: conclusion.counts,
+        quarantined: conclusion.quarantined ?? {},
+        warnings: [...(conclusion.warnings ?? [])],
+        details: conclusion.details ?? {},
+      };
+      await writeFileAtomic(join(dir, MANIFEST_NAME), manifestText(manifest));
+      await rm(work, { recursive: true, force: true });
+      return manifest;
+    },
+  };
+}
+
+/** Writes a whole file under a temporary name beside it and renames it, so that no reader ever sees half of it. */
+export async function writeFileAtomic(path: string, content: string | Uint8Array): Promise<void> {
+  await mkdir(dirname(path), { recursive: true });
+  const temporary = `${path}.${process.pid}.tmp`;
+  await writeFile(temporary, content);
+  await rename(temporary, path);
+}
+
+function manifestText(manifest: Manifest): string {
+  // Sorted keys: the order in which a command happened to name its counts is not part of the result.
+  return `${JSON.stringify(JSON.parse(canonicalJson(manifest)), null, 2)}\n`;
+}
+
+async function earlierRun(settings: OutputSettings, identity: object, work: string): Promise<Manifest | undefined> {
+  const { dir, resume, force } = settings;
+  const settingsFile = join(work, 'settings.json');
+  const wanted = canonicalJson({ ...identity, product: product() });
+  if (await exists(join(dir, MANIFEST_NAME))) {
+    if (force) {
+      await rm(join(dir, MANIFEST_NAME));
+    } else {
+      if (!resume) throw new InputError('already holds a finished run; choose another --out, or --force to replace it', { file: dir });
+      const old = await readManifest(dir);
+      const same = canonicalJson({
+        kind: old.kind,
+        command: old.command,
+        options: old.options,
+        seed: old.seed,
+        inputs: old.inputs,
+        product: old.product,
+      });
+      if (same !== wanted)
+        throw new InputError(`holds a finished run with other settings (${difference(same, wanted)}); choose another --out, or --force`, {
+          file: dir,
+        });
+      // A kill between the manifest and the clean-up leaves the work folder behind.
+      await rm(work, { recursive: true, force: true });
+      return old;
+    }
+  }
+  if (force) await rm(work, { recursive: true, force: true });
+  if (await exists(settingsFile)) {
+    if (!resume) throw new InputError('holds an interrupted run; --resume goes on with it, --force starts again', { file: dir });
+    const old = await readFile(settingsFile, 'utf8');
+    if (old !== wanted)
+      throw new InputError(`holds an interrupted run with other settings (${difference(old, wanted)}); --force starts again`, {
+        file: dir,
+      });
+    return undefined;
+  }
+  await mkdir(work, { recursive: true });
+  await writeFileAtomic(settingsFile, wanted);
+  return undefined;
+}
+
+function difference(oldText: string, newText: string): string {
+  const before = JSON.parse(oldText) as { [key: string]: unknown };
+  const now = JSON.parse(newText) as { [key: string]: unknown };
+  for (const key of Object.keys(now)) {
+    const [a, b] = [canonicalJson(before[key]), canonicalJson(now[key])];
+    if (a === b) continue;
+    if (key === 'options') {
+      const [was, is] = [before[key] as { [name: string]: unknown }, now[key] as { [name: string]: unknown }];
+      const name = [...Object.keys(is), ...Object.keys(was)].find(
+        (one) => canonicalJson(was[one] ?? null) !== canonicalJson(is[one] ?? null),
+      );
+      if (name !== undefined) return `--${name}: it had ${JSON.stringify(was[name] ?? null)}, now ${JSON.stringify(is[name] ?? null)}`;
+    }
+    return `${key}: it had ${a}, now ${b}`;
+  }
+  return 'a setting that is no longer asked for';
+}
+
+function missing(file: string): never {
+  throw new InputError('no such file', { file });
+}
+
+async function exists(path: string): Promise<boolean> {
+  return stat(path).then(
+    () => true,
+    () => false,
+  );
+}

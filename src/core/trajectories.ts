@@ -1,0 +1,40 @@
+import { type Row, choice, float, int, list, nullable, struct, text } from './columns.js';
+
+export const STOP_REASONS = ['no_follow_up', 'budget'] as const;
+
+/** One loop of one question: a query and the sentences that it newly brought (one already retrieved does not return). */
+export const trajectoryColumns = {
+  question_id: text(),
+  row: int(),
+  /** One-based. */
+  loop: int(),
+  query: text(),
+  sub_answer: nullable(text()),
+  sentences: list(struct({ page: int(), sentence: int(), title: text(), text: text(), score: float() })),
+  /** Null on every loop but a question's last. */
+  stop_reason: nullable(choice(STOP_REASONS)),
+} as const;
+
+export type Loop = Row<typeof trajectoryColumns>;
+export type RetrievedSentence = Loop['sentences'][number];
+
+/** All loops of one question in order. */
+export interface Trajectory {
+  question_id: string;
+  row: number;
+  loops: Loop[];
+}
+
+/** Groups rows, which stand question by question and loop by loop, into trajectories. */
+export async function* groupTrajectories(rows: Iterable<Loop> | AsyncIterable<Loop>): AsyncGenerator<Trajectory> {
+  let current: Trajectory | undefined;
+  for await (const loop of rows) {
+    if (current && current.row === loop.row && current.question_id === loop.question_id) {
+      current.loops.push(loop);
+      continue;
+    }
+    if (current) yield current;
+    current = { question_id: loop.question_id, row: loop.row, loops: [loop] };
+  }
+  if (current) yield current;
+}

@@ -1,0 +1,2 @@
+export { product } from './core/product.js';
+export { CheckFailedError, InputError, ProfileMismatchError } from './core/errors.js';
