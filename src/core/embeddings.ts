@@ -25,6 +25,8 @@ export const encoderIdentity = z.strictObject({
   name: z.string(),
   /** sha256 of the weights as they were given (for `minilm` the safetensors file). */
   model_sha256: z.string(),
+  /** sha256 of its tokenizer.json: the same weights read other tokens under another one. */
+  tokenizer_sha256: z.string(),
   /** Version of our own conversion of those weights, null where none was needed. */
   converter: z.nullable(z.string()),
   query_prefix: z.string(),
