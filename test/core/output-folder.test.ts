@@ -1,0 +1,102 @@
+import assert from 'node:assert/strict';
+import { appendFile, mkdtemp, readFile, readdir, writeFile } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { test } from 'node:test';
+import { readManifest } from '../../src/core/manifest.js';
+import { type OutputSettings, openOutputFolder } from '../../src/core/output-folder.js';
+
+async function settings(over: Partial<OutputSettings> = {}): Promise<OutputSettings> {
+  const dir = over.dir ?? join(await mkdtemp(join(tmpdir(), 'hopgate-')), 'out');
+  return { kind: 'labels', command: 'labels build', options: { preset: null }, seed: 13, inputs: [], ...over, dir };
+}
+
+test('nothing outside the work folder exists until the run is finished', async () => {
+  const given = await settings();
+  const out = await openOutputFolder(given);
+  await out.file('notes.txt', 'half');
+  assert.deepEqual(await readdir(given.dir), ['.unfinished']);
+  await assert.rejects(readManifest(given.dir), {
+    message: `${given.dir}: no manifest.json: not a finished output folder of this product (an interrupted run goes on with --resume)`,
+  });
+  await out.finish({ counts: { notes: 1 } });
+  assert.deepEqual((await readdir(given.dir)).toSorted(), ['manifest.json', 'notes.txt']);
+});
+
+test('an interrupted run is refused without --resume, and with other settings', async () => {
+  const given = await settings();
+  await openOutputFolder(given);
+  await assert.rejects(openOutputFolder(given), {
+    name: 'InputError',
+    message: `${given.dir}: holds an interrupted run; --resume goes on with it, --force starts again`,
+  });
+  await assert.rejects(openOutputFolder({ ...given, resume: true, options: { preset: 'halt' } }), {
+    message: `${given.dir}: holds an interrupted run with other settings (--preset: it had null, now "halt"); --force starts again`,
+  });
+  assert.equal((await openOutputFolder({ ...given, resume: true })).finished, undefined);
+  assert.equal((await openOutputFolder({ ...given, force: true, options: { preset: 'halt' } })).finished, undefined);
+});
+
+test('a finished run is refused, left alone under --resume, and replaced under --force', async () => {
+  const given = await settings();
+  const first = await openOutputFolder(given);
+  const manifest = await first.finish({ counts: {} });
+  await assert.rejects(openOutputFolder(given), {
+    message: `${given.dir}: already holds a finished run; choose another --out, or --force to replace it`,
+  });
+  await assert.rejects(openOutputFolder({ ...given, resume: true, seed: 14 }), {
+    message: `${given.dir}: holds a finished run with other settings (seed: it had 13, now 14); choose another --out, or --force`,
+  });
+  assert.deepEqual((await openOutputFolder({ ...given, resume: true })).finished, manifest);
+  const again = await openOutputFolder({ ...given, force: true });
+  assert.equal(again.finished, undefined);
+  await assert.rejects(readManifest(given.dir), /no manifest\.json/);
+});
+
+test('a changed input file is another run', async () => {
+  const given = await settings();
+  const input = join(await mkdtemp(join(tmpdir(), 'hopgate-')), 'data.json');
+  await writeFile(input, 'one');
+  await openOutputFolder({ ...given, inputs: [input] });
+  await writeFile(input, 'two');
+  await assert.rejects(
+    openOutputFolder({ ...given, inputs: [input], resume: true }),
+    /holds an interrupted run with other settings \(inputs: /,
+  );
+});
+
+test('a missing input file is named', async () => {
+  await assert.rejects(openOutputFolder(await settings({ inputs: ['/nowhere/data.json'] })), {
+    name: 'InputError',
+    message: '/nowhere/data.json: no such file',
+  });
+});
+
+test('a torn last journal line is cut off, and the whole ones are given back', async () => {
+  const given = await settings();
+  const parse = (value: unknown): number => value as number;
+  const journal = await (await openOutputFolder(given)).journal('done.journal', parse);
+  await journal.append(1);
+  await journal.append(2);
+  const out = await openOutputFolder({ ...given, resume: true });
+  await appendFile(out.temporary('done.journal'), '{"half');
+  const again = await out.journal('done.journal', parse);
+  assert.deepEqual(again.done, [1, 2]);
+  await again.append(3);
+  assert.equal(await readFile(out.temporary('done.journal'), 'utf8'), '1\n2\n3\n');
+});
+
+test('the manifest is the same whatever order counts and files came in', async () => {
+  const texts: string[] = [];
+  for (const order of [
+    ['a', 'b'],
+    ['b', 'a'],
+  ]) {
+    const given = await settings();
+    const out = await openOutputFolder(given);
+    for (const name of order) await out.file(`${name}.txt`, name);
+    await out.finish({ counts: Object.fromEntries(order.map((name) => [name, 1])) });
+    texts.push(await readFile(join(given.dir, 'manifest.json'), 'utf8'));
+  }
+  assert.equal(texts[0], texts[1]);
+});
