@@ -7,6 +7,8 @@ export interface Terminal {
   /** Lines of a human-readable result; dropped under `--json`. */
   print(text: string): void;
   warn(text: string): void;
+  /** A line about the work itself, on stderr; dropped under `--quiet`. */
+  note(text: string): void;
   /** A progress bar on work of known or unknown length; shown only on a terminal, after two seconds. Call `done` when it is over. */
   progress(label: string): Progress;
   /** Aborted by Ctrl-C; long work stops at the next resumable point. */

@@ -15,6 +15,9 @@ export function makeTerminal(options: { json: boolean; quiet: boolean; signal: A
     warn: (text) => {
       process.stderr.write(`warning: ${text}\n`);
     },
+    note: (text) => {
+      if (!quiet) process.stderr.write(`${text}\n`);
+    },
     progress: (label) => (quiet || !process.stderr.isTTY ? { update: () => undefined, done: () => undefined } : bar(label)),
   };
 }

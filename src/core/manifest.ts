@@ -42,6 +42,9 @@ const manifestSchema = z.strictObject({
 });
 export type Manifest = z.infer<typeof manifestSchema>;
 
+/** A value that a manifest can hold. */
+export type Json = z.infer<ReturnType<typeof z.json>>;
+
 /** Reads a folder's manifest. Throws InputError when the folder is unfinished (no manifest) or the manifest is of another kind or form. */
 export async function readManifest(folder: string, kind?: Kind | readonly Kind[]): Promise<Manifest> {
   const file = join(folder, MANIFEST_NAME);

@@ -6,11 +6,10 @@ import { InputError } from './errors.js';
 import { canonicalJson, hashFile } from './hash.js';
 import { type Journal, openJournal } from './journal.js';
 import { writeJsonl } from './jsonl.js';
-import { MANIFEST_NAME, type Kind, type Manifest, readManifest } from './manifest.js';
+import { type Json, MANIFEST_NAME, type Kind, type Manifest, readManifest } from './manifest.js';
 import { product } from './product.js';
 
 export type TableFormat = 'arrow' | 'jsonl';
-type Json = Manifest['options'][string];
 
 export interface OutputSettings {
   dir: string;
