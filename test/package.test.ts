@@ -1,0 +1,75 @@
+import assert from 'node:assert/strict';
+import { spawnSync } from 'node:child_process';
+import { mkdtempSync, readdirSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { test } from 'node:test';
+import { repositoryRoot } from './support/root.js';
+
+const npm = process.platform === 'win32' ? 'npm.cmd' : 'npm';
+
+test(
+  'P61: the packed artefact installs without scripts into an empty project; its command, doors and types work there',
+  { timeout: 300_000 },
+  (t) => {
+    const reachable = spawnSync(npm, ['ping', '--fetch-timeout=10000', '--fetch-retries=0'], { encoding: 'utf8' });
+    if (reachable.status !== 0) return t.skip('needs registry: npm ping failed');
+    const project = mkdtempSync(join(tmpdir(), 'hopgate-package-'));
+    // npm test has built dist; packing it again with scripts would rebuild it under the other tests.
+    run(npm, ['pack', '--ignore-scripts', '--pack-destination', project], repositoryRoot);
+    const tarball = readdirSync(project).find((name) => /^hopgate-.*\.tgz$/.test(name)) as string;
+    writeFileSync(join(project, 'package.json'), '{ "name": "an-empty-project", "private": true, "type": "module" }');
+    run(npm, ['install', '--ignore-scripts', '--no-audit', '--no-fund', tarball], project);
+
+    const bin = join(project, 'node_modules', '.bin', 'hopgate');
+    const packed = JSON.parse(run('tar', ['-xzOf', tarball, 'package/package.json'], project)) as { version: string };
+    assert.equal(run(bin, ['--version'], project).trim(), packed.version);
+    const files = run('tar', ['-tzf', tarball], project).trim().split('\n');
+    assert.deepEqual(
+      files.filter((name) => !/^package\/(dist\/(src|datasets|runtime)\/.*\.(js|d\.ts)|[A-Z]+(\.md)?|package\.json)$/.test(name)),
+      [],
+      'only compiled files and documents are packed',
+    );
+
+    writeFileSync(
+      join(project, 'doors.ts'),
+      `import { InputError, product } from 'hopgate';
+import { openRecords } from 'hopgate/datasets';
+import { createMargin, gate, openEncoder, type Encoder } from 'hopgate/runtime';
+const encoder: Encoder = await openEncoder('minilm', { cacheDir: 'cache' });
+// @ts-expect-error the role is required: the same text has other vectors on the two sides
+void encoder.encode(['a']);
+const [target, far, near] = await encoder.encode(['Marie Curie', 'The river Thames', 'Marie Curie was a physicist.'], 'query');
+const margin = createMargin({ targets: [target as Float32Array] });
+console.log(product().name, typeof openRecords, typeof InputError, margin.observe([far as Float32Array]).margin > 0.5, gate(margin.observe([near as Float32Array]), 0.5));
+await encoder.close();
+`,
+    );
+    const compiler = join(repositoryRoot, 'node_modules', '.bin', 'tsc');
+    const flags = [
+      '--strict',
+      '--module',
+      'nodenext',
+      '--target',
+      'es2023',
+      '--skipLibCheck',
+      '--typeRoots',
+      join(repositoryRoot, 'node_modules', '@types'),
+      '--types',
+      'node',
+    ];
+    run(compiler, [...flags, 'doors.ts'], project);
+    assert.equal(run(process.execPath, ['doors.js'], project).trim(), 'hopgate function function true call');
+
+    for (const door of ['train', 'distill', 'stats']) {
+      const refused = spawnSync(process.execPath, ['-e', `await import('hopgate/${door}')`], { cwd: project, encoding: 'utf8' });
+      assert.match(refused.stderr, /ERR_PACKAGE_PATH_NOT_EXPORTED/, `hopgate/${door} is not built yet`);
+    }
+  },
+);
+
+function run(command: string, args: readonly string[], cwd: string): string {
+  const done = spawnSync(command, args, { cwd, encoding: 'utf8', maxBuffer: 1 << 26 });
+  assert.equal(done.status, 0, `${command} ${args.join(' ')}: exit ${String(done.status)}\n${done.stdout}\n${done.stderr}`);
+  return done.stdout;
+}
