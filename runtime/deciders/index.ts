@@ -1,0 +1,19 @@
+export type { Decider, DeciderInput, Decision, Excluded, Preparation, VerdictScore } from './decider.js';
+export { type FileDeciderOptions, fileDecider } from './file.js';
+export { type GoldDeciderOptions, goldDecider } from './gold.js';
+export { type StoredVerdicts, type VerdictsDetails, openVerdicts, verdictsDetails } from './read-verdicts.js';
+export { type PairScore, type ScanOptions, scanTrajectory } from './scan.js';
+export {
+  DEFAULT_SCAN,
+  DEFAULT_THRESHOLD,
+  type DeciderCall,
+  POLICIES,
+  type Policy,
+  type QuestionVerdict,
+  type Scan,
+  type Threshold,
+  type VerdictRule,
+  callsAt,
+  isMatch,
+  questionVerdict,
+} from './verdict.js';
