@@ -5,6 +5,8 @@ import { decodeHTML } from 'entities';
  * Decoding comes first, since an entity may stand for a combining character.
  */
 export function normaliseTitle(title: string): string {
+  // Most titles are plain already; this spares three passes over each.
+  if (/^[!-%'-~]+(?: [!-%'-~]+)*$/.test(title)) return title;
   return foldSpace(decodeHTML(title).normalize('NFC'));
 }
 
