@@ -10,7 +10,7 @@ const table: { [folder: string]: { folders: string[]; packages: string[] } } = {
   'src/core': { folders: [], packages: ['apache-arrow', 'zod', 'entities', 'env-paths', 'pure-rand', 'sbd'] },
   'src/stats': { folders: ['src/core'], packages: ['simple-statistics'] },
   'src/retrieval': { folders: ['src/core'], packages: [] },
-  'src/agents': { folders: ['src/core', 'src/retrieval'], packages: [] },
+  'src/agents': { folders: ['src/core', 'src/retrieval'], packages: ['zod'] },
   datasets: { folders: ['src/core'], packages: ['zod'] },
   runtime: {
     folders: ['src/core'],

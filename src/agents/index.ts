@@ -1,0 +1,4 @@
+export { type Agent, type AgentState, DEFAULT_LOOPS, type LoopOptions, searchLoops } from './agent.js';
+export { chainAgent, chainIdentity } from './chain.js';
+export { type FollowUps, readFollowUps } from './follow-ups.js';
+export { scriptedAgent, scriptedIdentity } from './scripted.js';
