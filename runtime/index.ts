@@ -1,1 +1,17 @@
 export * from './deciders/index.js';
+export { type CachedEncoder, type CacheCounts, cachedEncoder, identityHash } from './embedding-cache.js';
+export { BUILT_IN_ENCODER, type EncodeOptions, type Encoder, type EncoderOptions, openEncoder } from './encoder.js';
+export { type GateDecision, callsDecider, gate } from './gate.js';
+export { KNOWN_ENCODERS, type KnownEncoder } from './known-encoders.js';
+export {
+  AGGREGATIONS,
+  type Aggregation,
+  type MarginSettings,
+  type MarginState,
+  type MarginTracker,
+  cosine,
+  createMargin,
+} from './margin.js';
+export { POOLINGS, type Pooling } from './pooling.js';
+export type { Dtype } from './transformers-model.js';
+export { type Vectors, openVectors } from './vectors.js';

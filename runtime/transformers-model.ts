@@ -1,0 +1,93 @@
+import { InputError } from '../src/core/errors.js';
+
+/** The numeric type of the weights in the ONNX file; never chosen silently. */
+export type Dtype = 'fp32' | 'fp16' | 'int8';
+
+export interface ModelFile {
+  /** Folder with config.json, tokenizer.json and tokenizer_config.json. */
+  folder: string;
+  /** Folder of the ONNX file inside `folder`: `onnx` or ''. */
+  subfolder: string;
+  /** The ONNX file's name without `.onnx` and without the dtype's suffix: `model`. */
+  name: string;
+  /** transformers.js' name of the dtype, which decides the suffix of the file. */
+  dtype: 'fp32' | 'fp16' | 'int8' | 'q8';
+  /** Whether weights stand in a file of their own beside the graph (`model.onnx_data`). */
+  externalData: boolean;
+}
+
+/** One padded batch, row-major [rows × length]. */
+export interface TokenBatch {
+  rows: number;
+  length: number;
+  ids: BigInt64Array;
+  mask: BigInt64Array;
+}
+
+/** A tokenizer and a transformer encoder; the only door to @huggingface/transformers and the native library below it. */
+export interface TokenModel {
+  /** Ids of padding; its value never reaches a vector, because padding is masked. */
+  readonly padId: number;
+  /** Token ids with the model's special tokens, not truncated. */
+  tokens(text: string): number[];
+  /** Last hidden states, row-major [rows × length × hidden]. */
+  hidden(batch: TokenBatch): Promise<{ values: Float32Array; width: number }>;
+  close(): Promise<void>;
+}
+
+/** Loads a model from local files alone; nothing is ever fetched. Throws InputError when a library or a file cannot be loaded. */
+export async function openTokenModel(file: ModelFile): Promise<TokenModel> {
+  const { AutoModel, AutoTokenizer, Tensor } = await loadLibrary();
+  const local = { local_files_only: true } as const;
+  let tokenizer: Awaited<ReturnType<typeof AutoTokenizer.from_pretrained>>;
+  let model: Awaited<ReturnType<typeof AutoModel.from_pretrained>>;
+  try {
+    tokenizer = await AutoTokenizer.from_pretrained(file.folder, local);
+    model = await AutoModel.from_pretrained(file.folder, {
+      ...local,
+      subfolder: file.subfolder,
+      model_file_name: file.name,
+      dtype: file.dtype,
+      device: 'cpu',
+      use_external_data_format: file.externalData,
+    });
+  } catch (error) {
+    throw new InputError(`the model cannot be loaded (${(error as Error).message})`, { file: file.folder });
+  }
+  return {
+    padId: tokenizer.pad_token_id ?? 0,
+    tokens: (text) => tokenizer.encode(text),
+    hidden: async ({ rows, length, ids, mask }) => {
+      const shape = [rows, length];
+      const output = (await model({ input_ids: new Tensor('int64', ids, shape), attention_mask: new Tensor('int64', mask, shape) })) as {
+        [name: string]: InstanceType<typeof Tensor> | undefined;
+      };
+      const states = output.last_hidden_state ?? output.token_embeddings;
+      if (states === undefined || states.dims.length !== 3) {
+        throw new InputError(`the graph gives ${Object.keys(output).join(', ')}, expected last_hidden_state`, { file: file.folder });
+      }
+      return { values: states.data as Float32Array, width: states.dims[2] as number };
+    },
+    close: async () => {
+      await model.dispose();
+    },
+  };
+}
+
+/** Imported only when an encoder is really opened: everything else works where the native library is missing. */
+async function loadLibrary(): Promise<typeof import('@huggingface/transformers')> {
+  try {
+    return await import('@huggingface/transformers');
+  } catch (error) {
+    throw new InputError(missingLibrary((error as Error).message));
+  }
+}
+
+function missingLibrary(reason: string): string {
+  const first = reason.split('\n')[0] as string;
+  return (
+    `sentence encoders need @huggingface/transformers with onnxruntime-node, which cannot be loaded on ${process.platform} ${process.arch} ` +
+    `(${first}): install again with "npm install --ignore-scripts hopgate" and without --omit=optional; ` +
+    'onnxruntime-node has libraries for Linux, Windows and macOS on ARM, none for macOS on Intel or Alpine'
+  );
+}
