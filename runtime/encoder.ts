@@ -122,7 +122,7 @@ async function encodeTexts(
   options: EncodeOptions & { prefix: string; pooling: Pooling; maxTokens: number },
 ): Promise<Float32Array[]> {
   const tokens = texts.map((text) => truncated(model.tokens(options.prefix + text), options.maxTokens));
-  const vectors = new Array<Float32Array>(texts.length);
+  const vectors = Array.from<Float32Array>({ length: texts.length });
   let done = 0;
   for (const { length, members } of planBatches(tokens.map((one) => one.length))) {
     options.signal?.throwIfAborted();

@@ -1,3 +1,4 @@
+import type * as Transformers from '@huggingface/transformers';
 import { InputError } from '../src/core/errors.js';
 
 /** The numeric type of the weights in the ONNX file; never chosen silently. */
@@ -75,7 +76,7 @@ export async function openTokenModel(file: ModelFile): Promise<TokenModel> {
 }
 
 /** Imported only when an encoder is really opened: everything else works where the native library is missing. */
-async function loadLibrary(): Promise<typeof import('@huggingface/transformers')> {
+async function loadLibrary(): Promise<typeof Transformers> {
   try {
     return await import('@huggingface/transformers');
   } catch (error) {
