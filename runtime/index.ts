@@ -1,5 +1,6 @@
 export * from './deciders/index.js';
 export { type CachedEncoder, type CacheCounts, cachedEncoder, identityHash } from './embedding-cache.js';
+export { EMBEDDED, type Embedded, type EmbeddingTexts, type TextSelection, embeddingTexts } from './embedding-texts.js';
 export { BUILT_IN_ENCODER, type EncodeOptions, type Encoder, type EncoderOptions, openEncoder } from './encoder.js';
 export { type GateDecision, callsDecider, gate } from './gate.js';
 export { KNOWN_ENCODERS, type KnownEncoder } from './known-encoders.js';
@@ -13,5 +14,6 @@ export {
   createMargin,
 } from './margin.js';
 export { POOLINGS, type Pooling } from './pooling.js';
-export type { Dtype } from './transformers-model.js';
+export { DTYPES, type Dtype } from './transformers-model.js';
 export { type Vectors, openVectors } from './vectors.js';
+export { type WriteEmbeddingsOptions, writeEmbeddings } from './write-embeddings.js';

@@ -2,7 +2,8 @@ import type * as Transformers from '@huggingface/transformers';
 import { InputError } from '../src/core/errors.js';
 
 /** The numeric type of the weights in the ONNX file; never chosen silently. */
-export type Dtype = 'fp32' | 'fp16' | 'int8';
+export const DTYPES = ['fp32', 'fp16', 'int8'] as const;
+export type Dtype = (typeof DTYPES)[number];
 
 export interface ModelFile {
   /** Folder with config.json, tokenizer.json and tokenizer_config.json. */
