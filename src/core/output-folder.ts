@@ -1,4 +1,4 @@
-import { mkdir, readFile, rename, rm, stat, writeFile } from 'node:fs/promises';
+import { mkdir, readFile, rename, rm, rmdir, stat, writeFile } from 'node:fs/promises';
 import { basename, dirname, join } from 'node:path';
 import { writeArrow } from './arrow.js';
 import type { Columns, Row } from './columns.js';
@@ -50,6 +50,8 @@ export interface OutputFolder {
   jsonl(name: string, rows: Iterable<unknown> | AsyncIterable<unknown>): Promise<number>;
   file(name: string, content: string | Uint8Array): Promise<void>;
   finish(conclusion: Conclusion): Promise<Manifest>;
+  /** Takes back what this run left, when its input turns out to be no use: there is nothing to resume then. */
+  discard(): Promise<void>;
 }
 
 export async function openOutputFolder(settings: OutputSettings): Promise<OutputFolder> {
@@ -97,6 +99,11 @@ export async function openOutputFolder(settings: OutputSettings): Promise<Output
       await writeFileAtomic(join(dir, MANIFEST_NAME), manifestText(manifest));
       await rm(work, { recursive: true, force: true });
       return manifest;
+    },
+    discard: async () => {
+      await rm(work, { recursive: true, force: true });
+      // Only an empty folder goes.
+      await rmdir(dir).catch(() => undefined);
     },
   };
 }
