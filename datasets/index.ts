@@ -1,3 +1,11 @@
 export { detectDataset } from './detect.js';
 export { ID_SOURCES, type IdSource, type OpenedRecords, type OpenOptions, openRecords } from './open-records.js';
 export { type Quarantine, type QuarantineEntry, SKIP_REASONS, makeQuarantine } from './quarantine.js';
+export { BUILT_SOURCES, type ClaimOptions, buildClaims } from './build-claims.js';
+export { type LabelOptions, type LabelResult, PRESETS, buildLabels } from './build-labels.js';
+export { type Fault, RECORD_FAULTS, type RecordFault, recordFaults } from './faults.js';
+export { goldClaims, goldClaimText } from './gold-claims.js';
+export { heuristicClaims } from './heuristic-claims.js';
+export { DERIVATIONS, type LabelCandidates, labelCandidates } from './label-candidates.js';
+export { SPLIT_RULES } from './label-split.js';
+export type { LeakageReport, Overlap } from './leakage.js';

@@ -1,0 +1,287 @@
+import { InputError } from '../src/core/errors.js';
+import { LABELS, type Label, type LabelRow, labelColumns } from '../src/core/labels.js';
+import type { Manifest } from '../src/core/manifest.js';
+import { type OutputFolder, type TableFormat, openOutputFolder } from '../src/core/output-folder.js';
+import { random } from '../src/core/random.js';
+import type { HopRecord } from '../src/core/records.js';
+import { REPAIRED_FAULTS, structureFaults } from './faults.js';
+import { isLabelled } from './gold-claims.js';
+import { type Candidate, type CandidateRules, type LabelCandidates, labelCandidates } from './label-candidates.js';
+import { type ClassCounts, type LabelPlan, type Split, planAll, planHalt } from './label-plan.js';
+import { type SplitRule, makeGrouping } from './label-split.js';
+import { makeLeakage } from './leakage.js';
+import type { OpenedRecords } from './open-records.js';
+
+export const PRESETS = ['halt'] as const;
+
+export interface LabelOptions extends CandidateRules {
+  out: string;
+  /** `halt`: the paper's 12,000 rows. By default all match and partial candidates, and null ones drawn down. */
+  preset?: (typeof PRESETS)[number] | undefined;
+  /** Share of the questions that go to dev, in [0, 1); default 0.2. The preset has its own numbers. */
+  devShare?: number | undefined;
+  /** Share of null among dev's rows, in [0, 1); default: as in train. */
+  devNullShare?: number | undefined;
+  /** What a split may not part; default `question`. */
+  splitBy?: SplitRule | undefined;
+  /** Default `arrow`. */
+  format?: TableFormat | undefined;
+  /** Default 13. */
+  seed?: number | undefined;
+  resume?: boolean | undefined;
+  force?: boolean | undefined;
+}
+
+export interface LabelResult {
+  manifest: Manifest;
+  candidates: { [label in Label]: number };
+  rows: { [split in Split]: number };
+}
+
+/**
+ * Builds the verifier's label rows (method.md §3) into an output folder: `labels.arrow` or `labels.jsonl`, `leakage.json`,
+ * `quarantine.jsonl` and the manifest. The file is read twice: the first pass counts each question's candidates, from which the split and
+ * the draws follow; the second makes the rows. Between them only a few numbers a question are kept, so memory does not grow with the text.
+ * The same seed and input give the same bytes on any machine.
+ *
+ * Throws InputError when no record has labels, when the dataset has no sentence labels and `derive` is not given, or when the preset needs
+ * more than there is.
+ */
+export async function buildLabels(opened: OpenedRecords, options: LabelOptions): Promise<LabelResult> {
+  const {
+    preset,
+    devShare = 0.2,
+    devNullShare,
+    splitBy = 'question',
+    format = 'arrow',
+    seed = 13,
+    allowMissingGold = false,
+    derive,
+  } = options;
+  checkShare('dev-share', devShare);
+  if (devNullShare !== undefined) checkShare('dev-null-share', devNullShare);
+  if (preset && options.devShare !== undefined)
+    throw new InputError('--dev-share: the preset halt has a fixed number of dev rows; leave one of the two out');
+  refuseUnderived(opened, derive);
+  const out = await openOutputFolder({
+    dir: options.out,
+    kind: 'labels',
+    command: 'labels build',
+    options: {
+      dataset: opened.dataset,
+      preset: preset ?? null,
+      'dev-share': preset ? null : devShare,
+      'dev-null-share': devNullShare ?? null,
+      'split-by': splitBy,
+      'allow-missing-gold': allowMissingGold,
+      derive: derive ?? null,
+      format,
+    },
+    seed,
+    inputs: opened.inputs,
+    resume: options.resume,
+    force: options.force,
+  });
+  if (out.finished) return resultOf(out.finished);
+
+  try {
+    return resultOf(await writeLabels(opened, out, { ...options, seed, format, splitBy, devShare }));
+  } catch (error) {
+    if (error instanceof InputError) await out.discard();
+    throw error;
+  }
+}
+
+async function writeLabels(
+  opened: OpenedRecords,
+  out: OutputFolder,
+  options: LabelOptions & { seed: number; format: TableFormat; splitBy: SplitRule; devShare: number },
+): Promise<Manifest> {
+  const { preset, devShare, devNullShare, seed } = options;
+  const rules = { allowMissingGold: options.allowMissingGold, derive: options.derive };
+  const survey = await surveyRecords(opened, rules, options.splitBy);
+  const input = { counts: survey.counts, groups: survey.groups, seed };
+  const plan = preset ? planHalt({ ...input, file: opened.file, devNullShare }) : planAll({ ...input, devShare, devNullShare });
+  const leakage = makeLeakage(survey.candidates.match + survey.candidates.partial);
+  const rows = { train: 0, dev: 0 };
+  const classes = { train: { match: 0, partial: 0, null: 0 }, dev: { match: 0, partial: 0, null: 0 } };
+  const questions = { train: 0, dev: 0 };
+  async function* written(): AsyncGenerator<LabelRow> {
+    for await (const made of labelRows(opened, rules, plan, seed)) {
+      const [{ split } = { split: undefined }] = made;
+      if (split) questions[split]++;
+      for (const row of made) {
+        rows[row.split]++;
+        classes[row.split][row.label]++;
+        leakage.add(row);
+        yield row;
+      }
+    }
+  }
+  await out.table('labels', labelColumns, written(), options.format);
+  const report = leakage.report();
+  await out.file('leakage.json', `${JSON.stringify(report, null, 2)}\n`);
+  await out.jsonl('quarantine.jsonl', opened.quarantine.entries);
+  const warnings: string[] = [];
+  for (const split of ['train', 'dev'] as const) if (rows[split] === 0) warnings.push(`the ${split} split has no rows`);
+  if (report.expected_pages.shared > 0)
+    warnings.push(
+      `${report.expected_pages.shared} of dev's ${report.expected_pages.dev} expected pages are in train too (leakage.json); --split-by page keeps them apart`,
+    );
+  if (survey.missing > 0 && survey.missing >= survey.records / 10)
+    warnings.push(`${survey.missing} of ${survey.records} questions lack a gold page in their pool: is this the fullwiki split?`);
+  return out.finish({
+    counts: {
+      records: survey.records,
+      candidates: survey.candidates,
+      rows,
+      rows_by_class: classes,
+      questions,
+      refused_equals_gold: survey.refusedNull,
+      refused_partial_equals_gold: survey.refusedPartial,
+      dangling_facts: survey.danglingFacts,
+      hops_without_evidence: survey.hopsWithoutEvidence,
+      repaired: { ...opened.quarantine.repaired },
+    },
+    quarantined: opened.quarantine.skipped,
+    warnings,
+    details: { dataset: opened.dataset, splitter: opened.splitter, derived: options.derive ?? null },
+  });
+}
+
+function resultOf(manifest: Manifest): LabelResult {
+  const { candidates, rows } = manifest.counts as unknown as { candidates: ClassCounts; rows: LabelResult['rows'] };
+  // The manifest's keys are sorted; people read the labels in their own order.
+  return {
+    manifest,
+    candidates: { match: candidates.match, partial: candidates.partial, null: candidates.null },
+    rows: { train: rows.train, dev: rows.dev },
+  };
+}
+
+interface Survey {
+  records: number;
+  /** Records without a gold page. */
+  missing: number;
+  /** One entry a record that yields candidates, in file order. */
+  counts: ClassCounts[];
+  groups: number[][];
+  candidates: { [label in Label]: number };
+  refusedNull: number;
+  refusedPartial: number;
+  danglingFacts: number;
+  hopsWithoutEvidence: number;
+}
+
+async function surveyRecords(opened: OpenedRecords, rules: CandidateRules, splitBy: SplitRule): Promise<Survey> {
+  const survey: Survey = {
+    records: 0,
+    missing: 0,
+    counts: [],
+    groups: [],
+    candidates: { match: 0, partial: 0, null: 0 },
+    refusedNull: 0,
+    refusedPartial: 0,
+    danglingFacts: 0,
+    hopsWithoutEvidence: 0,
+  };
+  const grouping = makeGrouping(splitBy);
+  let labelled = false;
+  for await (const record of opened.records) {
+    survey.records++;
+    labelled ||= isLabelled(record);
+    refuseUnderived(opened, rules.derive, record);
+    const candidates = labelCandidates(record, rules);
+    survey.refusedNull += candidates.refusedNull;
+    survey.refusedPartial += candidates.refusedPartial;
+    survey.danglingFacts += candidates.danglingFacts;
+    survey.hopsWithoutEvidence += candidates.hopsWithoutEvidence;
+    if (candidates.skipped?.reason === 'gold_page_missing') survey.missing++;
+    if (candidates.skipped) continue;
+    survey.counts.push({ match: candidates.match.length, partial: candidates.partial.length, null: candidates.null.length });
+    for (const label of LABELS) survey.candidates[label] += candidates[label].length;
+    grouping.add(
+      record,
+      candidates.claims.map((claim) => claim.page),
+    );
+  }
+  if (!labelled) throw noLabels(opened.file);
+  if (survey.missing > 0 && survey.counts.length === 0)
+    throw new InputError(
+      `all ${survey.missing} questions lack a gold page in their pool: is this the fullwiki split? (--allow-missing-gold labels them all the same)`,
+      { file: opened.file },
+    );
+  survey.groups = grouping.groups();
+  return survey;
+}
+
+/** The error for a file in which no record has supporting facts (known-faults P11). */
+export function noLabels(file: string): InputError {
+  return new InputError('split has no labels: no record has supporting facts (a test split?)', { file });
+}
+
+function refuseUnderived(opened: OpenedRecords, derive: CandidateRules['derive'], record?: HopRecord): void {
+  const has = record ? record.supporting.length > 0 || record.decomposition.length === 0 : opened.dataset !== 'musique';
+  if (has || derive) return;
+  const place = record ? { file: opened.file, row: record.row, questionId: record.question_id } : { file: opened.file };
+  throw new InputError(
+    'MuSiQue has no supporting sentences, so there are no sentence labels; --derive answer-sentence takes the sentences that hold a step’s answer and marks the rows as derived',
+    place,
+  );
+}
+
+async function* labelRows(opened: OpenedRecords, rules: CandidateRules, plan: LabelPlan, seed: number): AsyncGenerator<LabelRow[]> {
+  const nullClaim = random(seed, 'labels', 'null-claim');
+  let question = 0;
+  for await (const record of opened.records) {
+    const candidates = labelCandidates(record, rules);
+    const place = { row: record.row, question_id: record.question_id };
+    for (const fault of structureFaults(record))
+      if (REPAIRED_FAULTS.has(fault.kind))
+        opened.quarantine.repair({ ...place, reason: fault.kind, field: fault.field, detail: fault.detail });
+    if (candidates.skipped) {
+      opened.quarantine.skip({ ...place, ...candidates.skipped });
+      continue;
+    }
+    const at = question++;
+    const split = plan.split(at);
+    if (split === null) continue;
+    yield LABELS.flatMap((label) =>
+      plan.pick(at, label).map((ordinal) => {
+        const candidate = candidates[label][ordinal] as Candidate;
+        const claim = label === 'null' ? nullClaim.int(candidates.claims.length) : candidate.claim;
+        return labelRow(record, candidates, { ...candidate, claim }, label, split);
+      }),
+    );
+  }
+}
+
+function labelRow(record: HopRecord, candidates: LabelCandidates, candidate: Candidate, label: Label, split: Split): LabelRow {
+  const claim = candidates.claims[candidate.claim] as LabelCandidates['claims'][number];
+  const page = record.pages[candidate.page] as HopRecord['pages'][number];
+  return {
+    question_id: record.question_id,
+    row: record.row,
+    dataset: record.dataset,
+    question: record.question,
+    claim: claim.claim,
+    form: claim.subquestion === null ? 'sentence' : 'subquestion',
+    answer_candidate: claim.expected_target,
+    expected_claim: claim.expected_claim,
+    expected_page: claim.page,
+    expected_target: claim.expected_target,
+    expected_target_role: claim.role,
+    evidence_page: page.title,
+    // Trimmed: in a prompt the space before a sentence would be doubled. The two indices lead to the text as it was.
+    evidence_sentence: (page.sentences[candidate.sentence] as string).trim(),
+    label,
+    split,
+    page_index: candidate.page,
+    sentence_index: candidate.sentence,
+    derived: record.supporting.length === 0,
+  };
+}
+
+function checkShare(name: string, value: number): void {
+  if (!(value >= 0 && value < 1)) throw new InputError(`--${name}: got ${value}, expected a number from 0 up to but not 1`);
+}
