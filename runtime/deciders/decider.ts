@@ -19,6 +19,8 @@ export interface DeciderInput {
 export interface Decision {
   /** Number of claims that have to be covered, null where the decider rules on the whole state. */
   claims: number | null;
+  /** Why `claims` is 0, as a word that is counted. */
+  noClaims?: string | undefined;
   verdicts: VerdictScore[];
 }
 

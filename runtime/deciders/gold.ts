@@ -33,7 +33,8 @@ export function goldDecider(options: GoldDeciderOptions = {}): Decider {
           questionId: trajectory.question_id,
         });
       const { hops, missingTitles } = goldHops(record, covering);
-      if (missingTitles.length > 0) return { claims: 0, verdicts: [] };
+      if (missingTitles.length > 0) return { claims: 0, noClaims: 'gold_page_missing', verdicts: [] };
+      if (hops.length === 0) return { claims: 0, noClaims: 'no_gold_hops', verdicts: [] };
       const wanted = hops.map(({ gold }) => new Set(gold.map(({ page, sentence }) => `${page}/${sentence}`)));
       const verdicts = await scanTrajectory(
         trajectory,

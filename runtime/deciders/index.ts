@@ -1,3 +1,4 @@
+export { type DecideRunOptions, type DecidedCounts, decideRun } from './decide-run.js';
 export type { Decider, DeciderInput, Decision, Excluded, Preparation, VerdictScore } from './decider.js';
 export { type FileDeciderOptions, fileDecider } from './file.js';
 export { type GoldDeciderOptions, goldDecider } from './gold.js';

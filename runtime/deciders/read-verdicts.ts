@@ -26,7 +26,7 @@ export interface StoredVerdicts {
   details: VerdictsDetails;
   scan: Scan;
   /** Every decided question with its rows, in the order of the run; a question without a scored pair has none. */
-  questions(): AsyncGenerator<{ question: DecidedQuestion; rows: Verdict[] }>;
+  questions: () => AsyncGenerator<{ question: DecidedQuestion; rows: Verdict[] }>;
 }
 
 /** Opens a finished folder of verdicts. Throws InputError when it is none, or when its rows do not follow its questions. */

@@ -182,8 +182,12 @@ test('P8: without gold hops, or with a gold page missing from the pool, there ar
       { title: 'Z', page: null, sentence: 0 },
     ],
   });
-  for (const record of [none, missing]) {
-    assert.deepEqual(await decided(goldDecider(), record, trajectoryOf([[[0, 0]]])), { claims: 0, verdicts: [] });
+  const reasons = [
+    [none, 'no_gold_hops'],
+    [missing, 'gold_page_missing'],
+  ] as const;
+  for (const [record, noClaims] of reasons) {
+    assert.deepEqual(await decided(goldDecider(), record, trajectoryOf([[[0, 0]]])), { claims: 0, noClaims, verdicts: [] });
     assert.deepEqual(await fires(goldDecider(), record, trajectoryOf([[[0, 0]]])), [false]);
   }
 });

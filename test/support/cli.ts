@@ -2,7 +2,8 @@ import { spawn } from 'node:child_process';
 import { dirname, join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 
-const main = join(dirname(dirname(dirname(fileURLToPath(import.meta.url)))), 'src', 'cli', 'main.js');
+/** The compiled command. */
+export const commandFile: string = join(dirname(dirname(dirname(fileURLToPath(import.meta.url)))), 'src', 'cli', 'main.js');
 
 export interface Ran {
   code: number | null;
@@ -12,7 +13,7 @@ export interface Ran {
 
 /** Runs the command as a user does, in a process of its own. */
 export async function hopgate(args: readonly string[], options: { cwd?: string; env?: NodeJS.ProcessEnv } = {}): Promise<Ran> {
-  const child = spawn(process.execPath, [main, ...args], {
+  const child = spawn(process.execPath, [commandFile, ...args], {
     cwd: options.cwd,
     env: { ...process.env, ...options.env },
     stdio: ['ignore', 'pipe', 'pipe'],

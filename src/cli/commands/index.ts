@@ -1,7 +1,9 @@
 import type { Command } from '../command.js';
 import { claimsBuild } from './claims-build.js';
+import { decide } from './decide.js';
 import { embed } from './embed.js';
 import { labelsBuild } from './labels-build.js';
+import { trajectoriesRun } from './trajectories-run.js';
 
 /** Every command of this version, in the order in which the usage lists them. */
-export const commands: readonly Command[] = [claimsBuild, labelsBuild, embed];
+export const commands: readonly Command[] = [claimsBuild, labelsBuild, embed, trajectoriesRun, decide];

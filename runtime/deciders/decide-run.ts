@@ -1,0 +1,130 @@
+import { z } from 'zod';
+import { InputError } from '../../src/core/errors.js';
+import type { OutputFolder, TableFormat } from '../../src/core/output-folder.js';
+import type { OnProgress } from '../../src/core/progress.js';
+import type { RunQuestion } from '../../src/core/run-questions.js';
+import { type DecidedQuestion, type Verdict, decidedColumns, verdictColumns } from '../../src/core/verdicts.js';
+import type { Decider } from './decider.js';
+import { questionVerdict } from './verdict.js';
+
+export interface DecideRunOptions {
+  /** The name that stands in the rows. */
+  name: string;
+  format: TableFormat;
+  /** Questions of the run, for progress. */
+  total: number;
+  onProgress?: OnProgress | undefined;
+  signal?: AbortSignal | undefined;
+}
+
+export interface DecidedCounts {
+  questions: number;
+  loops: number;
+  /** Rows of the verdicts table that are claim–sentence pairs. */
+  pairs: number;
+  claims: number;
+  /** First fires of `all_match` under the decider's own threshold, by loop. */
+  fires: { [loop: string]: number };
+  never_fires: number;
+  /** Questions with no claim, never covered, by reason. */
+  without_claims: { [reason: string]: number };
+  /** Questions without verdicts, by reason. */
+  excluded: { [reason: string]: number };
+}
+
+/**
+ * Decides every question of a run after every loop and writes the tables `verdicts` and `questions`. Finished questions stand in a
+ * journal, so that an interrupted run goes on behind the last of them and ends with the same bytes.
+ *
+ * @throws InputError when not one question could be decided, and whatever the decider throws
+ */
+export async function decideRun(
+  out: OutputFolder,
+  questions: AsyncIterable<RunQuestion>,
+  decider: Decider,
+  options: DecideRunOptions,
+): Promise<DecidedCounts> {
+  const { name, format, total, onProgress, signal } = options;
+  const journal = await out.journal('verdicts.journal', (value) => journalEntry.parse(value));
+  const earlier = new Map(journal.done.map((entry) => [entry.row, entry]));
+  const counts: DecidedCounts = {
+    questions: 0,
+    loops: 0,
+    pairs: 0,
+    claims: 0,
+    fires: {},
+    never_fires: 0,
+    without_claims: {},
+    excluded: {},
+  };
+  const decided: DecidedQuestion[] = [];
+
+  async function* rows(): AsyncGenerator<Verdict> {
+    let done = 0;
+    for await (const { record, trajectory } of questions) {
+      signal?.throwIfAborted();
+      let entry = earlier.get(trajectory.row);
+      if (!entry) {
+        entry = { row: trajectory.row, ...(await decider.decide({ record, trajectory, claims: null, signal })) };
+        await journal.append(entry);
+      }
+      onProgress?.(++done, total);
+      if ('excluded' in entry) {
+        counts.excluded[entry.excluded] = (counts.excluded[entry.excluded] ?? 0) + 1;
+        continue;
+      }
+      const question = {
+        question_id: trajectory.question_id,
+        row: trajectory.row,
+        loops: trajectory.loops.length,
+        claims: entry.claims,
+      };
+      const verdicts = entry.verdicts.map((one) =>
+        Object.assign({ question_id: question.question_id, row: question.row, decider: name }, one),
+      );
+      count(question, verdicts, entry.noClaims);
+      decided.push(question);
+      yield* verdicts;
+    }
+  }
+
+  function count(question: DecidedQuestion, verdicts: readonly Verdict[], noClaims: string | undefined): void {
+    counts.questions++;
+    counts.loops += question.loops;
+    counts.claims += question.claims ?? 0;
+    if (question.claims !== null) counts.pairs += verdicts.length;
+    if (question.claims === 0) {
+      const reason = noClaims ?? 'no_claims';
+      counts.without_claims[reason] = (counts.without_claims[reason] ?? 0) + 1;
+    }
+    const { firstFire } = questionVerdict(question, verdicts, decider.scan);
+    if (firstFire === null) counts.never_fires++;
+    else counts.fires[firstFire] = (counts.fires[firstFire] ?? 0) + 1;
+  }
+
+  await out.table('verdicts', verdictColumns, rows(), format);
+  if (decided.length === 0) throw new InputError('no question of the run could be decided');
+  await out.table('questions', decidedColumns, decided, format);
+  return counts;
+}
+
+const journalEntry = z.union([
+  z.strictObject({ row: z.int(), excluded: z.string() }),
+  z.strictObject({
+    row: z.int(),
+    claims: z.nullable(z.int().nonnegative()),
+    noClaims: z.string().optional(),
+    verdicts: z.array(
+      z.strictObject({
+        loop: z.int(),
+        claim: z.nullable(z.int()),
+        page: z.nullable(z.int()),
+        sentence: z.nullable(z.int()),
+        lp_match: z.nullable(z.number()),
+        lp_partial: z.nullable(z.number()),
+        lp_null: z.nullable(z.number()),
+        p: z.nullable(z.number()),
+      }),
+    ),
+  }),
+]);

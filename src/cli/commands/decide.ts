@@ -1,0 +1,150 @@
+import { type Decider, decideRun, fileDecider, goldDecider } from '../../../runtime/index.js';
+import { InputError, shown } from '../../core/errors.js';
+import { type Manifest, readManifest } from '../../core/manifest.js';
+import { openOutputFolder } from '../../core/output-folder.js';
+import { runFolder } from '../../core/run-folder.js';
+import { readRunQuestions } from '../../core/run-questions.js';
+import { readTable } from '../../core/tables.js';
+import { type Trajectory, groupTrajectories, trajectoryColumns } from '../../core/trajectories.js';
+import { join } from 'node:path';
+import type { Command, CommandResult, CommonFlags, Terminal } from '../command.js';
+import { resultOf } from '../finished.js';
+import { numberIn } from '../number-flags.js';
+
+const DECIDERS = ['gold', 'file'] as const;
+
+interface Flags extends CommonFlags {
+  run: string;
+  decider: (typeof DECIDERS)[number];
+  name?: string;
+  verdicts?: string;
+  threshold?: number;
+  'skip-incomplete'?: boolean;
+  covering?: 'answer' | 'paragraph';
+  support?: 'any' | 'all';
+  format: 'arrow' | 'jsonl';
+}
+
+export const decide: Command = {
+  path: 'decide <run>',
+  describe: 'a verdict for every loop of a run, kept beside it',
+  positionals: { run: 'folder of a run' },
+  options: {
+    decider: { choices: DECIDERS, demandOption: true, describe: 'gold: oracle coverage, a diagnostic; file: verdicts made elsewhere' },
+    name: { type: 'string', describe: 'name under which the verdicts are kept (default: the decider)' },
+    verdicts: { type: 'string', describe: 'file: JSON lines {question_id, loop, covered, p?, row?}' },
+    threshold: { type: 'number', describe: 'file: from which p on a loop is covered (default 0.5)' },
+    'skip-incomplete': { type: 'boolean', describe: 'file: leave out questions of which a loop has no verdict' },
+    covering: {
+      choices: ['answer', 'paragraph'],
+      describe: "gold, MuSiQue: a hop's sentences with its answer (default), or all of its paragraph",
+    },
+    support: { choices: ['any', 'all'], describe: 'gold: one gold sentence covers a hop (default), or all of them have to be retrieved' },
+    format: { choices: ['arrow', 'jsonl'], default: 'arrow', describe: 'form of the tables' },
+  },
+  run: (args, terminal) => run(args as unknown as Flags, terminal),
+};
+
+/** Which decider each of these flags belongs to. */
+const owners = { verdicts: 'file', threshold: 'file', 'skip-incomplete': 'file', covering: 'gold', support: 'gold' } as const;
+
+async function run(flags: Flags, terminal: Terminal): Promise<CommandResult> {
+  for (const [flag, owner] of Object.entries(owners) as [keyof typeof owners, string][]) {
+    if (flags[flag] !== undefined && flags.decider !== owner) throw new InputError(`--${flag}: of no use with --decider ${flags.decider}`);
+  }
+  const name = flags.name ?? flags.decider;
+  if (!/^\w[\w.-]*$/.test(name)) throw new InputError(`--name: got ${shown(name)}, expected letters, digits, ".", "_" or "-"`);
+  const manifest = await readManifest(flags.run, 'trajectories');
+  const { decider, inputs, options } = await makeDecider(flags);
+  const dir = flags.out ?? runFolder.verdicts(flags.run, name);
+  const out = await openOutputFolder({
+    dir,
+    kind: 'verdicts',
+    command: 'decide',
+    options: { decider: flags.decider, name, ...options, format: flags.format },
+    seed: flags.seed,
+    inputs: [join(flags.run, 'manifest.json'), ...inputs],
+    resume: flags.resume,
+    force: flags.force,
+  });
+  if (out.finished) return ended(resultOf(dir, out.finished), terminal);
+
+  const size = await sizeOf(flags.run, manifest);
+  const prepared = (await decider.prepare?.(questionsOf(flags.run, manifest))) ?? { counts: {}, warnings: [] };
+  terminal.note(
+    `${size.questions} questions: at most ${size.loops} decider calls, and ${size.sentences} claim–sentence pairs for each claim a question has`,
+  );
+  const bar = terminal.progress('deciding');
+  const decided = await decideRun(out, readRunQuestions(flags.run, manifest), decider, {
+    name,
+    format: flags.format,
+    total: size.questions,
+    onProgress: (done, total) => bar.update(done, total),
+    signal: terminal.signal,
+  }).finally(() => bar.done());
+  const warnings = [...prepared.warnings];
+  const withoutClaims = Object.entries(decided.without_claims);
+  for (const [reason, n] of withoutClaims) warnings.push(`${n} questions have no claims (${reason}) and are never covered`);
+  const done = await out.finish({
+    counts: { ...prepared.counts, ...decided },
+    warnings,
+    details: {
+      name,
+      decider: decider.identity,
+      dataset: String(manifest.details.dataset),
+      claims: null,
+      scan: { ...decider.scan, threshold: { ...decider.scan.threshold } },
+    },
+  });
+  return ended(resultOf(dir, done), terminal);
+}
+
+async function makeDecider(
+  flags: Flags,
+): Promise<{ decider: Decider; inputs: string[]; options: { [name: string]: string | number | boolean } }> {
+  switch (flags.decider) {
+    case 'gold': {
+      const { covering = 'answer', support = 'any' } = flags;
+      return { decider: goldDecider({ covering, support }), inputs: [], options: { covering, support } };
+    }
+    case 'file': {
+      if (flags.verdicts === undefined) throw new InputError('--verdicts: expected a file of verdicts for --decider file');
+      const threshold = flags.threshold === undefined ? 0.5 : numberIn('threshold', flags.threshold, [Number.MIN_VALUE, 1]);
+      const skipIncomplete = flags['skip-incomplete'] ?? false;
+      const decider = await fileDecider(flags.verdicts, { threshold, skipIncomplete });
+      return { decider, inputs: [flags.verdicts], options: { threshold, 'skip-incomplete': skipIncomplete } };
+    }
+  }
+}
+
+function trajectoriesOf(run: string, manifest: Manifest): AsyncGenerator<Trajectory> {
+  return groupTrajectories(readTable(run, manifest, 'trajectories', trajectoryColumns));
+}
+
+async function* questionsOf(run: string, manifest: Manifest): AsyncGenerator<{ question_id: string; row: number; loops: number }> {
+  for await (const { question_id, row, loops } of trajectoriesOf(run, manifest)) yield { question_id, row, loops: loops.length };
+}
+
+async function sizeOf(run: string, manifest: Manifest): Promise<{ questions: number; loops: number; sentences: number }> {
+  const size = { questions: 0, loops: 0, sentences: 0 };
+  for await (const { loops } of trajectoriesOf(run, manifest)) {
+    size.questions++;
+    size.loops += loops.length;
+    for (const { sentences } of loops) size.sentences += sentences.length;
+  }
+  return size;
+}
+
+function ended(result: CommandResult, terminal: Terminal): CommandResult {
+  const { questions, loops, fires, never_fires } = result.counts as {
+    questions: number;
+    loops: number;
+    fires: { [loop: string]: number };
+    never_fires: number;
+  };
+  const byLoop = Object.entries(fires).map(([loop, n]) => `${n} at loop ${loop}`);
+  terminal.print(
+    `${questions} questions, ${loops} loops; first fires: ${[...byLoop, `${never_fires} never`].join(', ')}; in ${String(result.out)}`,
+  );
+  return result;
+}
