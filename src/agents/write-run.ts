@@ -3,7 +3,6 @@ import { readArrow } from '../core/arrow.js';
 import { InputError } from '../core/errors.js';
 import { readJsonl } from '../core/jsonl.js';
 import type { OutputFolder, TableFormat } from '../core/output-folder.js';
-import type { OnProgress } from '../core/progress.js';
 import { type HopRecord, recordColumns } from '../core/records.js';
 import { type Loop, STOP_REASONS, trajectoryColumns } from '../core/trajectories.js';
 import { type Bm25Options, bm25Index, sentencePool } from '../retrieval/index.js';
@@ -12,8 +11,6 @@ import { type Agent, type LoopOptions, searchLoops } from './agent.js';
 export interface WriteRunOptions extends LoopOptions {
   bm25?: Bm25Options | undefined;
   format: TableFormat;
-  /** Called with the questions done; the total is not known. */
-  onProgress?: OnProgress | undefined;
 }
 
 export interface RunCounts {
@@ -40,7 +37,7 @@ export async function writeRun(
   agentFor: (record: HopRecord) => Agent | null,
   options: WriteRunOptions,
 ): Promise<RunCounts> {
-  const { bm25, format, onProgress, signal, ...loopOptions } = options;
+  const { bm25, format, signal, ...loopOptions } = options;
   const journal = await out.journal('loops.journal', (value) => journalEntry.parse(value));
   const earlier = new Map(journal.done.map((entry) => [entry.row, entry]));
   const finished: JournalEntry[] = [];
@@ -64,7 +61,7 @@ export async function writeRun(
         await journal.append(entry);
       }
       finished.push(entry);
-      onProgress?.(++counts.questions, null);
+      counts.questions++;
       yield record;
     }
   }

@@ -9,6 +9,7 @@ import { type Trajectory, groupTrajectories, trajectoryColumns } from '../../cor
 import { join } from 'node:path';
 import type { Command, CommandResult, CommonFlags, Terminal } from '../command.js';
 import { resultOf } from '../finished.js';
+import { formatOption } from './input-options.js';
 import { numberIn } from '../number-flags.js';
 
 const DECIDERS = ['gold', 'file'] as const;
@@ -40,7 +41,7 @@ export const decide: Command = {
       describe: "gold, MuSiQue: a hop's sentences with its answer (default), or all of its paragraph",
     },
     support: { choices: ['any', 'all'], describe: 'gold: one gold sentence covers a hop (default), or all of them have to be retrieved' },
-    format: { choices: ['arrow', 'jsonl'], default: 'arrow', describe: 'form of the tables' },
+    ...formatOption,
   },
   run: (args, terminal) => run(args as unknown as Flags, terminal),
 };
@@ -69,8 +70,13 @@ async function run(flags: Flags, terminal: Terminal): Promise<CommandResult> {
   });
   if (out.finished) return ended(resultOf(dir, out.finished), terminal);
 
+  // With input that is no use there is nothing to go on with.
+  const discarding = async (error: unknown): Promise<never> => {
+    if (error instanceof InputError) await out.discard();
+    throw error;
+  };
   const size = await sizeOf(flags.run, manifest);
-  const prepared = (await decider.prepare?.(questionsOf(flags.run, manifest))) ?? { counts: {}, warnings: [] };
+  const prepared = (await decider.prepare?.(questionsOf(flags.run, manifest)).catch(discarding)) ?? { counts: {}, warnings: [] };
   terminal.note(
     `${size.questions} questions: at most ${size.loops} decider calls, and ${size.sentences} claim–sentence pairs for each claim a question has`,
   );
@@ -81,7 +87,9 @@ async function run(flags: Flags, terminal: Terminal): Promise<CommandResult> {
     total: size.questions,
     onProgress: (done, total) => bar.update(done, total),
     signal: terminal.signal,
-  }).finally(() => bar.done());
+  })
+    .catch(discarding)
+    .finally(() => bar.done());
   const warnings = [...prepared.warnings];
   const withoutClaims = Object.entries(decided.without_claims);
   for (const [reason, n] of withoutClaims) warnings.push(`${n} questions have no claims (${reason}) and are never covered`);

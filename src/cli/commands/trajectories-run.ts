@@ -9,13 +9,14 @@ import {
   scriptedIdentity,
   writeRun,
 } from '../../agents/index.js';
-import { CheckFailedError, InputError } from '../../core/errors.js';
+import { InputError } from '../../core/errors.js';
 import { openOutputFolder } from '../../core/output-folder.js';
-import { DATASETS, type DatasetName, type HopRecord } from '../../core/records.js';
-import { type IdSource, ID_SOURCES, type OpenedRecords, openRecords } from '../../../datasets/index.js';
+import type { DatasetName, HopRecord } from '../../core/records.js';
+import { type IdSource, type OpenedRecords, openRecords } from '../../../datasets/index.js';
 import { DEFAULT_BM25, bm25Identity } from '../../retrieval/index.js';
 import type { Command, CommandResult, CommonFlags, Terminal } from '../command.js';
 import { resultOf } from '../finished.js';
+import { checkStrict, formatOption, inputOptions, openOptions, outFolder } from './input-options.js';
 import { numberIn, rowRange, wholeNumber } from '../number-flags.js';
 
 const AGENTS = ['scripted', 'chain'] as const;
@@ -27,7 +28,7 @@ interface Flags extends CommonFlags {
   budget: number;
   top: number;
   rows?: string;
-  dataset?: DatasetName;
+  dataset?: DatasetName | undefined;
   ids: IdSource;
   k1: number;
   b: number;
@@ -50,29 +51,27 @@ export const trajectoriesRun: Command = {
     budget: { type: 'number', default: DEFAULT_LOOPS.budget, describe: 'loops at most' },
     top: { type: 'number', default: DEFAULT_LOOPS.top, describe: 'sentences a loop' },
     rows: { type: 'string', describe: 'a..b: only rows a to b − 1 of the file, counted from 0' },
-    dataset: { choices: DATASETS, describe: 'found from the file when left out' },
-    ids: { choices: ID_SOURCES, default: 'field', describe: 'where question ids come from' },
+    ...inputOptions,
     k1: { type: 'number', default: DEFAULT_BM25.k1, describe: 'BM25: how soon repeats of a word stop counting' },
     b: { type: 'number', default: DEFAULT_BM25.b, describe: 'BM25: how far long sentences are held back' },
     repeat: { type: 'boolean', default: false, describe: 'a sentence already retrieved takes a place again, adding nothing' },
-    format: { choices: ['arrow', 'jsonl'], default: 'arrow', describe: 'form of the tables' },
-    strict: { type: 'boolean', default: false, describe: 'exit 1 when a record was quarantined' },
+    ...formatOption,
   },
   run: (args, terminal) => run(args as unknown as Flags, terminal),
 };
 
 async function run(flags: Flags, terminal: Terminal): Promise<CommandResult> {
-  const { out: dir, seed, agent, format } = flags;
+  const { seed, agent, format } = flags;
   const [budget, top] = [wholeNumber('budget', flags.budget), wholeNumber('top', flags.top)];
   const bm25 = { k1: numberIn('k1', flags.k1, [0, Infinity]), b: numberIn('b', flags.b, [0, 1]) };
   const { from, to } = rowRange(flags.rows);
-  if (dir === undefined) throw new InputError('--out: expected the folder of the run');
+  const dir = outFolder(flags.out);
   if (agent === 'scripted' && flags.followups === undefined)
     throw new InputError('--followups: expected a file of follow-ups for --agent scripted');
   if (agent !== 'scripted' && flags.followups !== undefined) throw new InputError(`--followups: of no use with --agent ${agent}`);
 
-  const bar = terminal.progress('searching');
-  const opened = await openRecords(flags.file, { dataset: flags.dataset, ids: flags.ids, signal: terminal.signal });
+  const bar = terminal.progress('searching (MB read)');
+  const opened = await openRecords(flags.file, openOptions({ dataset: flags.dataset, ids: flags.ids }, terminal, bar));
   const followUps = flags.followups === undefined ? undefined : await readFollowUps(flags.followups);
   const out = await openOutputFolder({
     dir,
@@ -107,9 +106,16 @@ async function run(flags: Flags, terminal: Terminal): Promise<CommandResult> {
     bm25,
     format,
     signal: terminal.signal,
-    onProgress: (done, total) => bar.update(done, total),
-  }).finally(() => bar.done());
-  if (ran.questions === 0) throw new InputError(source.nothing(), { file: flags.file });
+  })
+    .then((counts) => {
+      if (counts.questions === 0) throw new InputError(source.nothing(), { file: flags.file });
+      return counts;
+    })
+    .catch(async (error: unknown) => {
+      if (error instanceof InputError) await out.discard();
+      throw error;
+    })
+    .finally(() => bar.done());
 
   const { entries, repaired } = inRange(opened, { from, to });
   await out.jsonl('quarantine.jsonl', entries);
@@ -191,7 +197,6 @@ function ended(result: CommandResult, { strict }: Flags, terminal: Terminal): Co
       counts.without_follow_ups === undefined ? '' : `${String(counts.without_follow_ups)} questions without follow-ups left out; `
     }${skipped} records quarantined; in ${String(out)}`,
   );
-  if (strict && skipped > 0)
-    throw new CheckFailedError(`--strict: ${skipped} records were quarantined, see ${String(out)}/quarantine.jsonl`);
+  checkStrict(strict, quarantined, 0);
   return result;
 }
