@@ -1,5 +1,7 @@
 import type * as Transformers from '@huggingface/transformers';
+import { join } from 'node:path';
 import { InputError } from '../src/core/errors.js';
+import { textRepair } from './bert-text.js';
 
 /** The numeric type of the weights in the ONNX file; never chosen silently. */
 export const DTYPES = ['fp32', 'fp16', 'int8'] as const;
@@ -43,7 +45,9 @@ export async function openTokenModel(file: ModelFile): Promise<TokenModel> {
   const local = { local_files_only: true } as const;
   let tokenizer: Awaited<ReturnType<typeof AutoTokenizer.from_pretrained>>;
   let model: Awaited<ReturnType<typeof AutoModel.from_pretrained>>;
+  let repair: (text: string) => string;
   try {
+    repair = await textRepair(join(file.folder, 'tokenizer.json'));
     tokenizer = await AutoTokenizer.from_pretrained(file.folder, local);
     model = await AutoModel.from_pretrained(file.folder, {
       ...local,
@@ -58,7 +62,7 @@ export async function openTokenModel(file: ModelFile): Promise<TokenModel> {
   }
   return {
     padId: tokenizer.pad_token_id ?? 0,
-    tokens: (text) => tokenizer.encode(text),
+    tokens: (text) => tokenizer.encode(repair(text)),
     hidden: async ({ rows, length, ids, mask }) => {
       const shape = [rows, length];
       const output = (await model({ input_ids: new Tensor('int64', ids, shape), attention_mask: new Tensor('int64', mask, shape) })) as {

@@ -1,0 +1,25 @@
+import { dirname, join } from 'node:path';
+import { fileURLToPath } from 'node:url';
+import { type Encoder, openEncoder } from '../../runtime/index.js';
+
+/** Beside the compiled tests, so that the built-in encoder is converted once for all test files and anew after every build. */
+export const testCache: string = join(dirname(dirname(dirname(fileURLToPath(import.meta.url)))), 'test-cache');
+
+export function openMinilm(): Promise<Encoder> {
+  return openEncoder('minilm', { cacheDir: testCache, modelDir: join(testCache, 'no-models') });
+}
+
+export function cosineOf(a: Float32Array, b: ArrayLike<number>): number {
+  let [product, left, right] = [0, 0, 0];
+  for (let i = 0; i < a.length; i++) {
+    const [x, y] = [a[i] as number, b[i] as number];
+    product += x * y;
+    left += x * x;
+    right += y * y;
+  }
+  return product / Math.sqrt(left * right);
+}
+
+export function largestDifference(a: Float32Array, b: Float32Array): number {
+  return a.reduce((most, value, at) => Math.max(most, Math.abs(value - (b[at] as number))), 0);
+}
