@@ -1,3 +1,4 @@
+import { randomBytes } from 'node:crypto';
 import { mkdir, readFile, rename, rm, rmdir, stat, writeFile } from 'node:fs/promises';
 import { basename, dirname, join } from 'node:path';
 import { writeArrow } from './arrow.js';
@@ -111,7 +112,8 @@ export async function openOutputFolder(settings: OutputSettings): Promise<Output
 /** Writes a whole file under a temporary name beside it and renames it, so that no reader ever sees half of it. */
 export async function writeFileAtomic(path: string, content: string | Uint8Array): Promise<void> {
   await mkdir(dirname(path), { recursive: true });
-  const temporary = `${path}.${process.pid}.tmp`;
+  // Not the process's number alone: one process may write the same file twice at once.
+  const temporary = `${path}.${process.pid}-${randomBytes(4).toString('hex')}.tmp`;
   await writeFile(temporary, content);
   await rename(temporary, path);
 }
