@@ -1,0 +1,216 @@
+import { InputError } from '../core/errors.js';
+import { random } from '../core/random.js';
+import { type Extent, type FrontierPoint, cutAtAgreement, describe } from './frontier.js';
+import { type Certificate, certify } from './guarantee.js';
+import { type Measures, measure } from './measures.js';
+import { gate } from './policies.js';
+import type { DatasetRun, QuestionRun } from './question-run.js';
+import { type Constraint, type SafetyReference, type Selection, type TauGrid, selectTau } from './select-tau.js';
+import { type ThresholdCurve, pointAt, thresholdCurve } from './threshold-curve.js';
+
+export interface CalibrationOptions {
+  /** The least stop-loop agreement, in (0, 1]. Default 0.90. */
+  bar?: number | undefined;
+  /** Both constraints on each training dataset, or on the pooled questions. Default `per-dataset`. */
+  constraint?: Constraint | undefined;
+  /** Default `own`. Datasets without gold labels have no safety to compare. */
+  safetyReference?: SafetyReference | undefined;
+  /** Default 0.005. */
+  grid?: TauGrid | undefined;
+  /** δ of the finite-sample guarantee on agreement, in (0, 1). Default: none. */
+  delta?: number | undefined;
+  /** The training split: rows whose position in their file is below this. Default 600. */
+  trainRows?: number | undefined;
+  /** The training split by question instead; overrides `trainRows`. */
+  inTraining?: ((dataset: string, questionId: string) => boolean) | undefined;
+  /** Hold out this dataset alone; its name is one of the runs'. Default: each in turn. */
+  target?: string | undefined;
+  /** Folds where there is one dataset only. Default 5. */
+  parts?: number | undefined;
+  /** Bootstrap resamples; 0 leaves the intervals out. Default 10,000. */
+  resamples?: number | undefined;
+  /** Default 13. */
+  seed?: number | undefined;
+}
+
+/** Questions with equally many claims, held out: where the gate fails is part of a profile (known fault P34). */
+export interface Slice {
+  claims: number;
+  questions: number;
+  agreement: number;
+  callCut: number;
+}
+
+export interface Fold {
+  target: string;
+  trainedOn: string[];
+  selection: Selection;
+  certificate: Certificate | null;
+  /** The τ of this fold on the target's rows: all of them, and those outside the target's training split (null where there are none). */
+  all: Measures;
+  heldOut: Measures | null;
+  /** The held-out agreement is below the bar. */
+  miss: boolean;
+  /** The τ chosen among all distinct margins instead of the grid, on the target's rows. */
+  exact: FrontierPoint;
+  /** The most that any τ reaches on the target itself at the bar: what the transfer of τ costs is the difference to it. */
+  frontier: FrontierPoint;
+  slices: Slice[];
+}
+
+export interface Calibration {
+  mode: 'leave-one-dataset-out' | 'target' | 'k-fold';
+  /** The profile's τ, chosen on the training splits of all datasets (with a target: of all others). */
+  tau: number;
+  extent: Extent;
+  trainedOn: string[];
+  selection: Selection;
+  certificate: Certificate | null;
+  folds: Fold[];
+  /** No dataset has gold labels: agreement alone decided. */
+  withoutGold: boolean;
+  warnings: string[];
+}
+
+/**
+ * Chooses τ and says how such a τ transfers (method.md §6). With several datasets each is the target once: τ is chosen on the other datasets' training splits and
+ * applied once to the target. With one dataset the folds are parts of it, which says nothing about other datasets, hence the warning.
+ * Throws InputError for an unknown target, or a dataset without a training question.
+ */
+export function calibrate(runs: readonly DatasetRun[], options: CalibrationOptions = {}): Calibration {
+  const { target } = options;
+  const names = runs.map((run) => run.dataset);
+  if (runs.length === 0) throw new InputError('no run was given');
+  if (target !== undefined && !names.includes(target)) {
+    throw new InputError(`--target: got ${JSON.stringify(target)}, expected one of ${names.join(', ')}`);
+  }
+  if (target !== undefined && runs.length === 1) {
+    throw new InputError(`--target ${target}: there is no other dataset to choose τ on; leave --target out for folds of this one`);
+  }
+  for (const run of runs) {
+    if (run.questions.length === 0) throw new InputError(`dataset ${run.dataset}: no question is left (${exclusionWords(run)})`);
+  }
+  const training = new Map(runs.filter((run) => run.dataset !== target).map((run) => [run.dataset, trainingPart(run, options)]));
+  const chosen = choose([...training.values()], options);
+  const folds = runs.length === 1 ? partFolds(runs[0] as DatasetRun, options) : datasetFolds(runs, training, options);
+  const withoutGold = runs.every((run) => run.questions.every((question) => question.goldLoop === null));
+  return {
+    mode: runs.length === 1 ? 'k-fold' : target === undefined ? 'leave-one-dataset-out' : 'target',
+    tau: chosen.selection.tau,
+    extent: chosen.selection.extent,
+    trainedOn: [...training.keys()],
+    ...chosen,
+    folds,
+    withoutGold,
+    warnings: warningsOf(runs, folds, withoutGold, options),
+  };
+}
+
+/** The questions of a dataset's training split, and the rest. */
+export function splitTraining(run: DatasetRun, options: CalibrationOptions): { training: QuestionRun[]; rest: QuestionRun[] } {
+  const { trainRows = 600, inTraining } = options;
+  const isTraining = (one: QuestionRun): boolean => (inTraining ? inTraining(run.dataset, one.id) : one.row < trainRows);
+  return { training: run.questions.filter(isTraining), rest: run.questions.filter((one) => !isTraining(one)) };
+}
+
+function trainingPart(run: DatasetRun, options: CalibrationOptions): QuestionRun[] {
+  const { training } = splitTraining(run, options);
+  if (training.length === 0) throw new InputError(`dataset ${run.dataset}: no question of it is in the training split`);
+  return training;
+}
+
+function choose(
+  parts: readonly (readonly QuestionRun[])[],
+  options: CalibrationOptions,
+): { selection: Selection; certificate: Certificate | null; curves: ThresholdCurve[] } {
+  const { bar = 0.9, constraint = 'per-dataset', delta } = options;
+  const curves = (constraint === 'pooled' ? [parts.flat()] : parts).map((part) => thresholdCurve(part));
+  const certificate = delta === undefined ? null : certify(curves, { bar, delta });
+  return { selection: selectTau(curves, { ...options, floor: certificate?.floor }), certificate, curves };
+}
+
+function datasetFolds(runs: readonly DatasetRun[], training: ReadonlyMap<string, QuestionRun[]>, options: CalibrationOptions): Fold[] {
+  const targets = options.target === undefined ? runs : runs.filter((run) => run.dataset === options.target);
+  return targets.map((run) => {
+    const others = [...training].filter(([name]) => name !== run.dataset);
+    const { rest } = splitTraining(run, options);
+    return foldOf(run.dataset, others.map(([name]) => name), others.map(([, part]) => part), { all: run.questions, rest }, options); // prettier-ignore
+  });
+}
+
+/** Whole ids are dealt to the parts in seeded random order, so that a repeated question is never on both sides. */
+function partFolds(run: DatasetRun, options: CalibrationOptions): Fold[] {
+  const { parts = 5, seed = 13 } = options;
+  const ids = random(seed, 'calibrate', 'parts', run.dataset).shuffle([...new Set(run.questions.map((one) => one.id))]);
+  if (ids.length < parts) {
+    throw new InputError(`dataset ${run.dataset}: got ${ids.length} questions, expected at least ${parts} for ${parts} folds`);
+  }
+  const partOf = new Map(ids.map((id, at) => [id, at % parts]));
+  return Array.from({ length: parts }, (_, part) => {
+    const inPart = run.questions.filter((one) => partOf.get(one.id) === part);
+    const others = run.questions.filter((one) => partOf.get(one.id) !== part);
+    return foldOf(`${run.dataset} ${part + 1}/${parts}`, [run.dataset], [others], { all: inPart, rest: [] }, options);
+  });
+}
+
+function foldOf(
+  target: string,
+  trainedOn: string[],
+  parts: readonly (readonly QuestionRun[])[],
+  held: { all: readonly QuestionRun[]; rest: readonly QuestionRun[] },
+  options: CalibrationOptions,
+): Fold {
+  const { bar = 0.9 } = options;
+  const { selection, certificate, curves } = choose(parts, options);
+  const exactTau =
+    options.grid === 'exact' ? selection.tau : selectTau(curves, { ...options, grid: 'exact', floor: certificate?.floor }).tau;
+  const curve = thresholdCurve(held.all);
+  const policy = gate(selection.tau);
+  const all = measure(held.all, policy, options);
+  return {
+    target,
+    trainedOn,
+    selection,
+    certificate,
+    all,
+    heldOut: held.rest.length === 0 ? null : measure(held.rest, policy, options),
+    miss: (all.agreement.value as number) < bar,
+    exact: describe(pointAt(curve, exactTau)),
+    frontier: cutAtAgreement(curve, bar),
+    slices: slicesOf(held.all, selection.tau),
+  };
+}
+
+function slicesOf(questions: readonly QuestionRun[], tau: number): Slice[] {
+  const sizes = [...new Set(questions.map((one) => one.claims))].sort((a, b) => a - b);
+  return sizes.map((claims) => {
+    const part = questions.filter((one) => one.claims === claims);
+    const { agreement, callCut } = describe(pointAt(thresholdCurve(part), tau));
+    return { claims, questions: part.length, agreement, callCut };
+  });
+}
+
+function warningsOf(runs: readonly DatasetRun[], folds: readonly Fold[], withoutGold: boolean, options: CalibrationOptions): string[] {
+  const { bar = 0.9 } = options;
+  const warnings: string[] = [];
+  if (runs.length === 1) {
+    const name = (runs[0] as DatasetRun).dataset;
+    warnings.push(`one dataset only: the folds are parts of ${name} and say nothing about how τ transfers to other questions`);
+  }
+  if (withoutGold) warnings.push('no supporting facts: coverage safety is unknown, agreement alone chose τ');
+  for (const fold of folds) {
+    if (!fold.miss) continue;
+    const got = (fold.all.agreement.value as number).toFixed(3);
+    warnings.push(`a miss on ${fold.target}: held-out agreement ${got} is below the bar ${bar}`);
+  }
+  for (const run of runs) {
+    const { no_claims, no_loop, undecided, repeated } = run.excluded;
+    if (no_claims + no_loop + undecided + repeated > 0) warnings.push(`${run.dataset}: left out ${exclusionWords(run)}`);
+  }
+  return warnings;
+}
+
+function exclusionWords({ excluded, rows }: DatasetRun): string {
+  const { no_claims, no_loop, undecided, repeated } = excluded;
+  return `${no_claims} without claims, ${no_loop} without a loop, ${undecided} without verdicts, ${repeated} repeated, of ${rows} rows`;
+}

@@ -1,0 +1,38 @@
+import { learnThenTest } from '../stats/index.js';
+import { ALWAYS_CALL } from './policies.js';
+import { type ThresholdCurve, pointOfStep } from './threshold-curve.js';
+
+export interface Certificate {
+  /** The smallest τ with the guarantee on every curve; "always call" where one of them certifies nothing. */
+  floor: number;
+  /** One for each curve, in the order given. */
+  parts: { tau: number | null; questions: number; questionsNeeded: number; agreeingNeeded: number; p: number }[];
+}
+
+/**
+ * The smallest τ for which, with probability at least 1 − δ over the draw of the calibration questions, the agreement of further
+ * questions like them is at least `bar` on every dataset at once: Learn-then-Test from "always call" down over each dataset's own margins
+ * (method.md §6), each at δ / datasets (**choice**: Bonferroni, so that one sentence holds for all of them). Agreement only rises with τ, so every
+ * larger τ is certified too, and the choice among them is free. It says nothing about datasets that are not among these.
+ */
+export function certify(curves: readonly ThresholdCurve[], { bar, delta }: { bar: number; delta: number }): Certificate {
+  const parts = curves.map((curve) => {
+    const steps = curve.taus.length;
+    const result = learnThenTest({
+      agreeing: Array.from({ length: steps + 1 }, (_, i) => curve.agreeing[steps - i] as number),
+      n: curve.questions,
+      bar,
+      delta: delta / curves.length,
+    });
+    const tau = result.certified < 0 ? null : pointOfStep(curve, steps - result.certified).tau;
+    return {
+      tau,
+      questions: curve.questions,
+      questionsNeeded: result.questionsNeeded,
+      agreeingNeeded: result.agreeingNeeded,
+      p: result.certifiedP,
+    };
+  });
+  const floor = Math.max(...parts.map((part) => part.tau ?? ALWAYS_CALL));
+  return { floor, parts };
+}

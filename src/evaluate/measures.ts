@@ -1,0 +1,167 @@
+import { type Statistic, pairedBootstraps } from '../stats/index.js';
+import { type Outcome, type Policy, alwaysVerify, full, isCovered, isEarly } from './policies.js';
+import type { QuestionCounts, QuestionRun } from './question-run.js';
+
+/** A figure and its 95% paired-bootstrap interval; null where undefined, or where no interval was asked for. */
+export interface Measured {
+  value: number | null;
+  low: number | null;
+  high: number | null;
+}
+
+export interface MeasureOptions {
+  /** Resamples of the questions; 0 leaves the intervals out. Default 10,000. */
+  resamples?: number | undefined;
+  /** Default 13. */
+  seed?: number | undefined;
+}
+
+/** What a policy does on one dataset's questions, beside always-verify and the full trajectory on the same loops (evaluation.md §2). */
+export interface Measures {
+  questions: QuestionCounts;
+  /** Loops until the stop, summed. */
+  loops: number;
+  calls: number;
+  alwaysCalls: number;
+  /** Claim verdicts: calls × claims. */
+  claimVerdicts: number;
+  /** Pairs that the decider has read by its last call; null where it scores none. */
+  pairs: number | null;
+  alwaysPairs: number | null;
+  callCut: Measured;
+  /** Share of questions stopped at the loop at which always-verify stops. */
+  agreement: Measured;
+  /** Of the stops before the last loop, the share at or after the gold loop; and always-verify's own. */
+  coverageSafety: Measured;
+  ownSafety: number | null;
+  safetyDifference: Measured;
+  /** Share of questions with all gold claims covered at the stop, minus that of the full trajectory. */
+  deltaCoverage: Measured;
+  /** Mean loops: minus always-verify's (deferral), and minus the full trajectory's. */
+  addedLoops: Measured;
+  loopsAgainstFull: Measured;
+  pairCut: Measured;
+  /** Share of the decider's verdicts on the full trajectories that are "covered"; share of questions that the decider stopped. */
+  fireRatePerLoop: number;
+  stoppedByDecider: number;
+  /** Share of the loops run that lie after the gold loop. */
+  overSearch: Measured;
+  /** Stops before the last loop that no decider made. */
+  unverifiedStops: number;
+}
+
+type Column =
+  | 'calls' | 'alwaysCalls' | 'agrees' | 'early' | 'safe' | 'alwaysEarly' | 'alwaysSafe' | 'gold' | 'covered' | 'fullCovered'
+  | 'stop' | 'alwaysStop' | 'fullStop' | 'pairs' | 'alwaysPairs' | 'goldStop' | 'over'; // prettier-ignore
+
+const STATISTICS = {
+  callCut: (t) => 1 - t.calls / t.alwaysCalls,
+  agreement: (t, { units }) => t.agrees / units,
+  coverageSafety: (t) => t.safe / t.early,
+  safetyDifference: (t) => t.safe / t.early - t.alwaysSafe / t.alwaysEarly,
+  deltaCoverage: (t) => (t.covered - t.fullCovered) / t.gold,
+  addedLoops: (t, { units }) => (t.stop - t.alwaysStop) / units,
+  loopsAgainstFull: (t, { units }) => (t.stop - t.fullStop) / units,
+  pairCut: (t) => 1 - t.pairs / t.alwaysPairs,
+  overSearch: (t) => t.over / t.goldStop,
+} as const satisfies { [name: string]: Statistic<Column> };
+
+type Figure = keyof typeof STATISTICS;
+
+/** Measures a policy on one set of questions. Repeated ids are drawn together by the bootstrap. Throws RangeError for no questions. */
+export function measure(questions: readonly QuestionRun[], policy: Policy, options: MeasureOptions = {}): Measures {
+  if (questions.length === 0) throw new RangeError('questions: got none, expected at least one');
+  const columns = emptyColumns(questions.length);
+  let [claimVerdicts, fires, verdicts, byDecider, unverified] = [0, 0, 0, 0, 0];
+  for (const [i, question] of questions.entries()) {
+    const outcome = policy(question);
+    fill(columns, i, question, outcome);
+    claimVerdicts += outcome.calls * question.claims;
+    fires += question.fires.filter(Boolean).length;
+    verdicts += question.fires.length;
+    if (outcome.stoppedBy === 'decider') byDecider++;
+    if (isEarly(question, outcome) && outcome.stoppedBy !== 'decider') unverified++;
+  }
+  const ids = questions.map((one) => one.id);
+  const unique = new Set(ids).size;
+  const figures = withIntervals(columns, unique < ids.length ? ids : undefined, options);
+  const total = (name: Column): number => columns[name].reduce((sum, value) => sum + value, 0);
+  const hasPairs = questions.some((one) => one.pairs !== null && one.pairs !== undefined);
+  return {
+    questions: { rows: ids.length, unique, valid: ids.length },
+    loops: total('stop'),
+    calls: total('calls'),
+    alwaysCalls: total('alwaysCalls'),
+    claimVerdicts,
+    pairs: hasPairs ? total('pairs') : null,
+    alwaysPairs: hasPairs ? total('alwaysPairs') : null,
+    ...figures,
+    ownSafety: finite(total('alwaysSafe') / total('alwaysEarly')),
+    fireRatePerLoop: fires / verdicts,
+    stoppedByDecider: byDecider / questions.length,
+    unverifiedStops: unverified,
+  };
+}
+
+function emptyColumns(size: number): { [name in Column]: Float64Array } {
+  const names: Column[] = [
+    'calls', 'alwaysCalls', 'agrees', 'early', 'safe', 'alwaysEarly', 'alwaysSafe', 'gold', 'covered', 'fullCovered',
+    'stop', 'alwaysStop', 'fullStop', 'pairs', 'alwaysPairs', 'goldStop', 'over',
+  ]; // prettier-ignore
+  return Object.fromEntries(names.map((name) => [name, new Float64Array(size)])) as { [name in Column]: Float64Array };
+}
+
+function fill(columns: { [name in Column]: Float64Array }, i: number, question: QuestionRun, outcome: Outcome): void {
+  const always = alwaysVerify(question);
+  const whole = full(question);
+  const set = (name: Column, value: number): void => {
+    columns[name][i] = value;
+  };
+  set('calls', outcome.calls);
+  set('alwaysCalls', always.calls);
+  set('agrees', outcome.stop === always.stop ? 1 : 0);
+  set('stop', outcome.stop);
+  set('alwaysStop', always.stop);
+  set('fullStop', whole.stop);
+  set('pairs', pairsRead(question, outcome));
+  set('alwaysPairs', pairsRead(question, always));
+  if (question.goldLoop === null) return;
+  const covered = isCovered(question, outcome);
+  set('gold', 1);
+  set('covered', covered ? 1 : 0);
+  set('fullCovered', isCovered(question, whole) ? 1 : 0);
+  set('early', isEarly(question, outcome) ? 1 : 0);
+  set('safe', isEarly(question, outcome) && covered ? 1 : 0);
+  set('alwaysEarly', isEarly(question, always) ? 1 : 0);
+  set('alwaysSafe', isEarly(question, always) && isCovered(question, always) ? 1 : 0);
+  set('goldStop', outcome.stop);
+  set('over', Math.max(0, outcome.stop - question.goldLoop));
+}
+
+/** A call reads every sentence retrieved so far that was not read before, so only the last call's loop matters (method.md §4). */
+function pairsRead(question: QuestionRun, { lastCall }: Outcome): number {
+  let sum = 0;
+  if (question.pairs) for (let loop = 0; loop < lastCall; loop++) sum += question.pairs[loop] as number;
+  return sum;
+}
+
+function withIntervals(
+  columns: { [name in Column]: Float64Array },
+  clusters: readonly string[] | undefined,
+  { resamples = 10_000, seed = 13 }: MeasureOptions,
+): { [name in Figure]: Measured } {
+  // Without intervals the least number of resamples is drawn that the bootstrap accepts, and only its estimates are kept.
+  const drawn = pairedBootstraps({ columns, clusters, statistics: STATISTICS, resamples: Math.max(39, resamples), seed });
+  const figures = {} as { [name in Figure]: Measured };
+  for (const name of Object.keys(STATISTICS) as Figure[]) {
+    const { estimate, low, high } = drawn[name];
+    const value = finite(estimate);
+    const known = value !== null && resamples > 0;
+    figures[name] = { value, low: known ? finite(low) : null, high: known ? finite(high) : null };
+  }
+  return figures;
+}
+
+function finite(value: number): number | null {
+  return Number.isFinite(value) ? value : null;
+}

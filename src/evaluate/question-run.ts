@@ -1,0 +1,52 @@
+/**
+ * Everything that a stopping policy may look at in one question's full trajectory, computed once, so that all policies see identical loops
+ * (evaluation.md). Arrays are indexed by loop − 1.
+ */
+export interface QuestionRun {
+  id: string;
+  /** Position in the dataset's file, zero-based; where a dataset is given as several runs, the rows of the earlier ones are added. */
+  row: number;
+  /** State margin after each loop, rounded (`roundMargin`). Its length is the number of loops, at least 1. */
+  margins: Float64Array;
+  /** The decider's verdict after each loop of the full trajectory. Never assumed monotone: a decider may take "covered" back. */
+  fires: readonly boolean[];
+  /** First loop by which every gold claim is covered; Infinity where that is never; null without gold labels. */
+  goldLoop: number | null;
+  /** K, the number of claims that the margin is made of; at least 1. */
+  claims: number;
+  /** Margin of each claim after each loop: [claims][loops]. Only for the quantiles that a profile stores. */
+  claimMargins?: readonly Float64Array[] | undefined;
+  /** Claim–sentence pairs that the decider scores at each loop; null for deciders that score none. */
+  pairs?: Int32Array | null | undefined;
+  /** The verdicts under each of the two policies over claims, where the decider rules claim by claim. */
+  firesBy?: { readonly all_match: readonly boolean[]; readonly any_match: readonly boolean[] } | undefined;
+}
+
+/** Questions that no policy can be asked about, by reason. They are in no numerator and no denominator (known fault P8). */
+export interface Exclusions {
+  no_claims: number;
+  no_loop: number;
+  undecided: number;
+  /** Later rows of a repeated id under `--repeats first`. */
+  repeated: number;
+}
+
+/** One dataset's questions in file order. */
+export interface DatasetRun {
+  dataset: string;
+  questions: readonly QuestionRun[];
+  excluded: Exclusions;
+  /** Rows of the file(s), the excluded ones counted. */
+  rows: number;
+}
+
+/** Three counts that are never mixed up (known fault P7). */
+export interface QuestionCounts {
+  rows: number;
+  unique: number;
+  valid: number;
+}
+
+export function noExclusions(): Exclusions {
+  return { no_claims: 0, no_loop: 0, undecided: 0, repeated: 0 };
+}
