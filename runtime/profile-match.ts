@@ -3,12 +3,13 @@ import type { EncoderIdentity, EvidenceText } from '../src/core/embeddings.js';
 import { ProfileMismatchError } from '../src/core/errors.js';
 import { canonicalJson } from '../src/core/hash.js';
 import { DATASET_SENTENCES } from '../src/core/sentences.js';
+import type { Aggregation } from './margin.js';
 import type { Profile } from './profile.js';
 
 /** What a profile is about to be used with. Fields that are left out are not compared: a live host may not know its agent or corpus. */
 export interface ProfileUse {
   encoder: EncoderIdentity;
-  aggregation: string;
+  aggregation: Aggregation;
   evidenceText: EvidenceText;
   claimSource: ClaimSource;
   /** Null where drafted slots stand for the claims. */

@@ -5,6 +5,7 @@ import { EVIDENCE_TEXTS, encoderIdentity } from '../src/core/embeddings.js';
 import { InputError } from '../src/core/errors.js';
 import { canonicalJson } from '../src/core/hash.js';
 import { writeFileAtomic } from '../src/core/output-folder.js';
+import { AGGREGATIONS } from './margin.js';
 
 const sha256Hex = z.string().regex(/^[0-9a-f]{64}$/, 'expected a sha256 in hex');
 const share = z.number().min(0).max(1);
@@ -102,7 +103,7 @@ export const profileSchema = z.strictObject({
   extent: z.enum(['never calls', 'calls always', 'between']),
   /** What τ belongs to. */
   encoder: encoderIdentity,
-  aggregation: z.string(),
+  aggregation: z.enum(AGGREGATIONS),
   policy: z.enum(['all_match', 'any_match']),
   claim_source: z.enum(CLAIM_SOURCES),
   claim_text: z.nullable(z.enum(CLAIM_TEXTS)),

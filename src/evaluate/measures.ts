@@ -14,6 +14,8 @@ export interface MeasureOptions {
   resamples?: number | undefined;
   /** Default 13. */
   seed?: number | undefined;
+  /** One name a question: resampling stays within each (pooled figures). Default: one stratum. */
+  strata?: readonly string[] | undefined;
 }
 
 /** What a policy does on one dataset's questions, beside always-verify and the full trajectory on the same loops (evaluation.md §2). */
@@ -148,10 +150,10 @@ function pairsRead(question: QuestionRun, { lastCall }: Outcome): number {
 function withIntervals(
   columns: { [name in Column]: Float64Array },
   clusters: readonly string[] | undefined,
-  { resamples = 10_000, seed = 13 }: MeasureOptions,
+  { resamples = 10_000, seed = 13, strata }: MeasureOptions,
 ): { [name in Figure]: Measured } {
   // Without intervals the least number of resamples is drawn that the bootstrap accepts, and only its estimates are kept.
-  const drawn = pairedBootstraps({ columns, clusters, statistics: STATISTICS, resamples: Math.max(39, resamples), seed });
+  const drawn = pairedBootstraps({ columns, clusters, strata, statistics: STATISTICS, resamples: Math.max(39, resamples), seed });
   const figures = {} as { [name in Figure]: Measured };
   for (const name of Object.keys(STATISTICS) as Figure[]) {
     const { estimate, low, high } = drawn[name];

@@ -1,0 +1,193 @@
+import type { Profile, ProfileFold } from '../../runtime/index.js';
+import { figure, signed, textTable, withInterval } from './text-table.js';
+
+/** The folds of a calibration as a table: where τ was chosen and what it does on questions it was not chosen on. */
+export function foldTable({ folds, bar }: Pick<Profile, 'folds' | 'bar'>): string {
+  const rows = folds.map((fold) => [
+    fold.target,
+    String(fold.all.questions.valid),
+    tauText(fold.tau),
+    withInterval(fold.all.call_cut),
+    withInterval(fold.all.agreement) + (fold.miss ? ' miss' : ''),
+    withInterval(fold.all.coverage_safety),
+    figure(fold.all.own_safety),
+    signed(fold.all.delta_coverage.value),
+    fold.held_out === null ? '–' : String(fold.held_out.questions.valid),
+    fold.held_out === null ? '–' : withInterval(fold.held_out.call_cut),
+    fold.held_out === null ? '–' : withInterval(fold.held_out.agreement),
+    `${tauText(fold.exact.tau)}: ${figure(fold.exact.call_cut)} at ${figure(fold.exact.agreement)}`,
+    figure(fold.frontier.call_cut),
+  ]);
+  return textTable(
+    [
+      'target', 'n', 'τ', 'call cut', `agreement (bar ${bar})`, 'safety', 'own', 'Δcoverage',
+      'n outside split', 'call cut', 'agreement', 'exact τ: cut at agreement', 'own frontier cut',
+    ], // prettier-ignore
+    rows,
+  );
+}
+
+/** A profile in words: what to expect, where it holds, what the numbers are made of, and what it is not valid for (known faults P28, P36). */
+export function explainProfile(profile: Profile): string {
+  return [
+    ...tauParagraph(profile),
+    '',
+    'What it was chosen on',
+    ...provenance(profile),
+    '',
+    'What to expect on questions it was not chosen on',
+    ...profile.folds.flatMap((fold) => foldWords(fold, profile)),
+    '',
+    foldTable(profile),
+    '',
+    'Where the margins lie',
+    quantileTable(profile),
+    ...quantileWords(profile),
+    '',
+    'Where it fails most',
+    ...sliceWords(profile),
+    '',
+    'What it is not valid for',
+    ...limits(profile),
+  ].join('\n');
+}
+
+/** The words for a τ at one of its ends. */
+export function extentWords(extent: Profile['extent']): string | null {
+  if (extent === 'never calls') return 'This τ never calls the decider: every run goes to its end. It is not to be enforced.';
+  if (extent === 'calls always') return 'This τ calls the decider at every loop: it saves nothing.';
+  return null;
+}
+
+/** Before and after the selection, and why nothing changed where nothing did (known fault P32). */
+export function selectionWords({ selection, bar, safety_reference, guarantee }: Profile): string[] {
+  const { before, after, unchanged, refused } = selection;
+  const moved = `Objective (call cut on the training questions): before ${figure(before.call_cut)} at τ ${tauText(before.tau)} (always call), after ${figure(after.call_cut)} at τ ${tauText(after.tau)}.`;
+  const reasons = [
+    `${refused.agreement} for agreement below ${bar}`,
+    `${refused.safety} for coverage safety below ${referenceWords(safety_reference)}`,
+    ...(guarantee ? [`${refused.guarantee} for the guarantee`] : []),
+  ].join(', ');
+  if (unchanged === 'flat') return [moved, 'Nothing changed: every τ that calls at all costs as many calls as calling always (flat).'];
+  if (unchanged === 'infeasible') return [moved, `Nothing changed: no τ that saves calls meets the constraints (refused: ${reasons}).`];
+  return [moved, `Candidates with a larger cut that were refused: ${reasons}.`];
+}
+
+export function tauText(tau: number): string {
+  return String(Math.round(tau * 1e6) / 1e6).replace('-', '−');
+}
+
+function tauParagraph(profile: Profile): string[] {
+  const extent = extentWords(profile.extent);
+  return [
+    `τ = ${tauText(profile.tau)}: skip the decider while the margin (1 − cosine of the least covered claim) is above τ, call it otherwise.`,
+    ...(extent === null ? [] : [extent]),
+    ...selectionWords(profile),
+    ...guaranteeWords(profile),
+    ...(profile.transferred.length > 0 ? [`TRANSFERRED: ${profile.transferred.join('; ')}.`] : []),
+  ];
+}
+
+function guaranteeWords({ guarantee }: Profile): string[] {
+  if (guarantee === null) return ['No guarantee: τ is a point choice; on new questions of the same kind agreement can fall below the bar (--guarantee δ bounds how often).'];
+  return guarantee.parts.map((part) =>
+    part.tau === null
+      ? `Guarantee (δ ${guarantee.delta}): ${part.dataset} has ${part.questions} training questions and certifies nothing; at least ${part.questions_needed} are needed.`
+      : `Guarantee (δ ${guarantee.delta}): with probability at least ${figure(1 - guarantee.delta, 2)} agreement on questions like ${part.dataset}'s is at least ${guarantee.bar} for τ ≥ ${tauText(part.tau)} (${part.questions} questions, ${part.agreeing_needed} had to agree). It does not hold for other questions.`,
+  );
+}
+
+function provenance(profile: Profile): string[] {
+  const split = profile.split.rule === 'first rows' ? `the first ${profile.split.rows} rows of each` : 'the listed questions of each';
+  const { excluded } = profile.datasets.reduce(
+    (sum, one) => ({
+      excluded:
+        sum.excluded + one.excluded.no_claims + one.excluded.no_loop + one.excluded.undecided + one.excluded.repeated,
+    }),
+    { excluded: 0 },
+  );
+  return [
+    `  datasets   ${profile.datasets.map((one) => `${one.name} (${one.training} of ${one.questions.valid} questions)`).join(', ')}; τ from ${profile.trained_on.join(', ')}`,
+    `  split      ${split}; ${excluded} rows left out`,
+    `  rule       agreement ≥ ${profile.bar} and coverage safety ≥ ${referenceWords(profile.safety_reference)}, ${profile.constraint === 'pooled' ? 'on the pooled questions' : 'on each dataset'}; candidates ${profile.grid === 'exact' ? 'all distinct margins' : `in steps of ${profile.grid}`}`,
+    `  encoder    ${profile.encoder.name} (${profile.encoder.dtype}, ${profile.encoder.pooling} pooling, prefixes ${JSON.stringify(profile.encoder.query_prefix)} and ${JSON.stringify(profile.encoder.passage_prefix)}, ${profile.encoder.model_sha256.slice(0, 12)})`,
+    `  claims     ${profile.claim_source}, embedded as ${profile.claim_text ?? 'drafted slots'}; evidence as ${profile.evidence_text}; ${profile.aggregation} over sentences; ${profile.policy}`,
+    `  decider    ${profile.decider.name}${profile.decider.claims === null ? '' : ` on ${profile.decider.claims} claims`}`,
+    ...(profile.without_gold ? ['  No supporting facts: coverage safety is unknown, agreement alone decided.'] : []),
+    ...(isDiagnostic(profile) ? ['  Gold labels went into it: a diagnostic, not something to deploy.'] : []),
+  ];
+}
+
+/** Gold claims and the gold decider cannot exist at run time. */
+export function isDiagnostic(profile: Pick<Profile, 'claim_source' | 'decider'>): boolean {
+  return profile.claim_source === 'gold' || profile.decider.name === 'gold' || profile.decider.claims === 'gold';
+}
+
+function foldWords(fold: ProfileFold, { bar }: Profile): string[] {
+  const { all } = fold;
+  const extent = extentWords(fold.selection.extent);
+  return [
+    `  ${fold.target}: ${percent(all.call_cut.value)} of the calls are saved (95% interval ${range(all.call_cut)}); ${percent(all.agreement.value)} of the questions stop where always-verify stops (${range(all.agreement)}); coverage safety ${figure(all.coverage_safety.value)} (${range(all.coverage_safety)}), always-verify's own ${figure(all.own_safety)}.`,
+    ...(fold.miss ? [`    A miss: held-out agreement is below the bar ${bar}.`] : []),
+    ...(fold.held_out !== null && fold.held_out.agreement.value !== null && fold.held_out.agreement.value < bar
+      ? [`    Outside its first rows (n = ${fold.held_out.questions.valid}) agreement is ${figure(fold.held_out.agreement.value)}, below the bar.`]
+      : []),
+    ...(extent === null ? [] : [`    ${extent}`]),
+    `    The best τ for ${fold.target} alone would save ${percent(fold.frontier.call_cut)} at the bar: choosing it elsewhere costs ${figure(100 * (fold.frontier.call_cut - (all.call_cut.value ?? 0)), 1)} points${fold.miss ? ' (and misses)' : ''}.`,
+  ];
+}
+
+function quantileTable({ quantiles }: Profile): string {
+  const header = ['', ...quantiles.probabilities.map((one) => `${tauText(one * 100)}%`)];
+  const rows = quantiles.datasets.flatMap((one) => [
+    [`${one.dataset} margin`, ...one.margins.map((value) => figure(value))],
+    [`${one.dataset} cosine`, ...one.cosines.map((value) => figure(value))],
+  ]);
+  return textTable(header, rows);
+}
+
+function quantileWords({ quantiles, tau }: Profile): string[] {
+  return quantiles.datasets.map((one) => {
+    const at = one.margins.findIndex((margin) => margin > tau);
+    const below = at <= 0 ? undefined : quantiles.probabilities[at - 1];
+    const words =
+      at === 0
+        ? 'below all margins'
+        : at < 0
+          ? 'at or above all margins'
+          : `between the ${tauText((below as number) * 100)}% and the ${tauText((quantiles.probabilities[at] as number) * 100)}% quantile of the margins`;
+    return `  ${one.dataset}: τ lies ${words}. When live margins leave this range, calibrate again.`;
+  });
+}
+
+function sliceWords({ folds }: Profile): string[] {
+  const slices = folds.flatMap((fold) => fold.slices.filter((one) => one.questions >= 10).map((slice) => ({ target: fold.target, ...slice })));
+  const worst = slices.sort((a, b) => a.agreement - b.agreement).slice(0, 3);
+  if (worst.length === 0) return ['  No slice has ten questions.'];
+  return worst.map(
+    (one) =>
+      `  ${one.target}, questions with ${one.claims} ${one.claims === 1 ? 'claim' : 'claims'} (n = ${one.questions}): agreement ${figure(one.agreement)}, call cut ${figure(one.call_cut)}`,
+  );
+}
+
+function limits(profile: Profile): string[] {
+  return [
+    `  another encoder, prefix, pooling, aggregation (${profile.aggregation}), evidence text (${profile.evidence_text}), claim text (${profile.claim_text ?? 'drafted'}) or sentence splitter: refused, cosines have other scales there`,
+    `  another decider than ${profile.decider.name}, agent, corpus or claim source than ${profile.claim_source}: refused unless --transfer, and then marked`,
+    ...(profile.mode === 'k-fold' ? ['  other datasets: there was only one, so nothing is known about how it transfers'] : []),
+    ...(isDiagnostic(profile) ? ['  deployment: gold labels do not exist at run time'] : []),
+    ...(profile.extent === 'never calls' ? ['  enforcement: it would never call the decider'] : []),
+  ];
+}
+
+function referenceWords(reference: Profile['safety_reference']): string {
+  return reference === 'own' ? "always-verify's own" : reference === 'none' ? 'nothing (no reference)' : String(reference);
+}
+
+function percent(value: number | null): string {
+  return value === null ? 'n/a' : `${figure(value * 100, 1)}%`;
+}
+
+function range({ low, high }: { low: number | null; high: number | null }): string {
+  return low === null || high === null ? 'no interval' : `${figure(low)} to ${figure(high)}`;
+}

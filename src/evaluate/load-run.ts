@@ -1,0 +1,251 @@
+import { join } from 'node:path';
+import { type Aggregation, type Vectors, createMargin, openVectors, openVerdicts, questionVerdict } from '../../runtime/index.js';
+import { type Claim, type ClaimSource, type ClaimText, claimColumns, claimText, defaultClaimText } from '../core/claims.js';
+import { type CoverageRule, goldLoop } from '../core/coverage.js';
+import { type EncoderIdentity, type EvidenceText, evidenceText } from '../core/embeddings.js';
+import { InputError } from '../core/errors.js';
+import { type GoldHops, goldHops } from '../core/gold-hops.js';
+import { type Json, MANIFEST_NAME, type Manifest, readManifest } from '../core/manifest.js';
+import type { OnProgress } from '../core/progress.js';
+import { recordColumns } from '../core/records.js';
+import { runFolder } from '../core/run-folder.js';
+import { readTable } from '../core/tables.js';
+import { type Trajectory, groupTrajectories, trajectoryColumns } from '../core/trajectories.js';
+import { type Exclusions, type QuestionRun, noExclusions } from './question-run.js';
+
+/** Which of a run's artefacts are read, and how. */
+export interface RunSources {
+  /** Folder names below the run: `verdicts/DECIDER`, `claims/CLAIMS`, `embeddings/ENCODER`. */
+  decider: string;
+  claims: string;
+  encoder: string;
+  /** Default: that of the claims' source (method.md §5). */
+  claimText?: ClaimText | undefined;
+  /** Default `title+sentence`. */
+  evidenceText?: EvidenceText | undefined;
+  /** Default `max`. */
+  aggregation?: Aggregation | undefined;
+  /** Default `all_match`; `any_match` also takes the smallest claim margin as the state's. */
+  policy?: 'all_match' | 'any_match' | undefined;
+  /** The gold loop's rules (method.md §1). Defaults `any` and `answer`. */
+  support?: CoverageRule | undefined;
+  covering?: 'answer' | 'paragraph' | undefined;
+}
+
+/** What the margins and verdicts of a run belong to; runs of one calibration have to agree in it. */
+export interface RunIdentity {
+  encoder: EncoderIdentity;
+  aggregation: Aggregation;
+  policy: 'all_match' | 'any_match';
+  claimSource: ClaimSource;
+  claimText: ClaimText;
+  evidenceText: EvidenceText;
+  decider: { name: string; identity: Json; claims: string | null };
+  agent: Json;
+  corpus: Json;
+}
+
+export interface LoadedRun {
+  folder: string;
+  dataset: string;
+  questions: QuestionRun[];
+  excluded: Exclusions;
+  /** Rows of the source file as far as the run knows them, and one more than the largest row number. */
+  rows: number;
+  rowEnd: number;
+  identity: RunIdentity;
+  splitter: string;
+  /** sha256 of the records (of the trajectories where there are none). */
+  sha256: string;
+  /** Source files, as the run's manifest names them. */
+  sources: Manifest['inputs'];
+  /** Manifests read: they hold the hashes of everything below them. */
+  manifests: string[];
+}
+
+/**
+ * Reads one run: margins from its embeddings, verdicts loop by loop, gold loops from its records. Questions without claims, without a loop
+ * or without verdicts are left out and counted. Throws InputError when an artefact is missing, damaged or of another run.
+ */
+export async function loadRun(
+  folder: string,
+  sources: RunSources,
+  options: { onProgress?: OnProgress | undefined; signal?: AbortSignal | undefined } = {},
+): Promise<LoadedRun> {
+  const manifest = await readManifest(folder, 'trajectories');
+  const { dataset, splitter, agent, corpus } = runDetails(folder, manifest);
+  const claimsFolder = runFolder.claims(folder, sources.claims);
+  const claims = await readClaims(claimsFolder);
+  const vectorsFolder = runFolder.embeddings(folder, sources.encoder);
+  const vectors = await openVectors(vectorsFolder);
+  const policy = sources.policy ?? 'all_match';
+  const verdictsFolder = runFolder.verdicts(folder, sources.decider);
+  const { verdicts, decider } = await readVerdicts(verdictsFolder, policy);
+  const hops = await readHops(folder, manifest, sources.covering ?? 'answer');
+  const claimSource = claims.source;
+  const identity: RunIdentity = {
+    encoder: vectors.identity,
+    aggregation: sources.aggregation ?? 'max',
+    policy,
+    claimSource,
+    claimText: sources.claimText ?? defaultClaimText(claimSource),
+    evidenceText: sources.evidenceText ?? 'title+sentence',
+    decider,
+    agent,
+    corpus,
+  };
+
+  const excluded = noExclusions();
+  const questions: QuestionRun[] = [];
+  let [seen, rowEnd] = [0, 0];
+  const trajectories = readTable(folder, manifest, 'trajectories', trajectoryColumns);
+  for await (const trajectory of groupTrajectories(trajectories)) {
+    options.signal?.throwIfAborted();
+    seen++;
+    rowEnd = Math.max(rowEnd, trajectory.row + 1);
+    const key = keyOf(trajectory);
+    const own = claims.byQuestion.get(key) ?? [];
+    const verdict = verdicts.get(key);
+    if (own.length === 0 || verdict?.claims === 0) excluded.no_claims++;
+    else if (!verdict) excluded.undecided++;
+    else if (verdict.fires.length !== trajectory.loops.length) {
+      throw new InputError(`got verdicts for ${verdict.fires.length} loops, expected ${trajectory.loops.length} as in the trajectories`, {
+        file: verdictsFolder,
+        row: trajectory.row,
+        questionId: trajectory.question_id,
+      });
+    } else {
+      const margins = marginsOf(trajectory, own, vectors, identity);
+      questions.push({
+        id: trajectory.question_id,
+        row: trajectory.row,
+        ...margins,
+        fires: verdict.fires,
+        firesBy: verdict.firesBy,
+        pairs: verdict.pairs,
+        goldLoop: goldLoopOf(trajectory, hops?.get(key), sources.support ?? 'any'),
+        claims: own.length,
+      });
+    }
+    options.onProgress?.(seen, hops?.size ?? null);
+  }
+  for (const key of hops?.keys() ?? []) rowEnd = Math.max(rowEnd, Number(key.slice(0, key.indexOf('/'))) + 1);
+  const rows = Math.max(seen, hops?.size ?? 0);
+  excluded.no_loop = rows - seen;
+  const table = manifest.outputs.find((one) => /^records\./.test(one.name)) ?? manifest.outputs.find((one) => /^trajectories\./.test(one.name));
+  return {
+    folder,
+    dataset,
+    questions,
+    excluded,
+    rows,
+    rowEnd,
+    identity,
+    splitter,
+    sha256: table?.sha256 ?? '',
+    sources: manifest.inputs,
+    manifests: [folder, claimsFolder, vectorsFolder, verdictsFolder].map((one) => join(one, MANIFEST_NAME)),
+  };
+}
+
+function runDetails(folder: string, manifest: Manifest): { dataset: string; splitter: string; agent: Json; corpus: Json } {
+  const { dataset, splitter, agent, retriever, budget, top } = manifest.details;
+  for (const [name, value] of Object.entries({ dataset, splitter })) {
+    if (typeof value !== 'string') throw new InputError('the manifest does not say it', { file: folder, field: `details.${name}` });
+  }
+  return {
+    dataset: dataset as string,
+    splitter: splitter as string,
+    agent: { agent: agent ?? null, budget: budget ?? null },
+    corpus: { retriever: retriever ?? null, top: top ?? null },
+  };
+}
+
+async function readClaims(folder: string): Promise<{ source: ClaimSource; byQuestion: Map<string, Claim[]> }> {
+  const manifest = await readManifest(folder, 'claims');
+  const byQuestion = new Map<string, Claim[]>();
+  let source: ClaimSource | undefined;
+  for await (const claim of readTable(folder, manifest, 'claims', claimColumns)) {
+    source ??= claim.source;
+    if (claim.source !== source) {
+      throw new InputError(`got claims of the sources ${source} and ${claim.source}, expected one`, { file: folder, row: claim.row });
+    }
+    const key = keyOf(claim);
+    const list = byQuestion.get(key);
+    if (list) list.push(claim);
+    else byQuestion.set(key, [claim]);
+  }
+  if (source === undefined) throw new InputError('holds no claim', { file: folder });
+  return { source, byQuestion };
+}
+
+interface OneVerdict {
+  claims: number | null;
+  fires: boolean[];
+  firesBy: { all_match: boolean[]; any_match: boolean[] } | undefined;
+  pairs: Int32Array | null;
+}
+
+async function readVerdicts(
+  folder: string,
+  policy: 'all_match' | 'any_match',
+): Promise<{ verdicts: Map<string, OneVerdict>; decider: RunIdentity['decider'] }> {
+  const stored = await openVerdicts(folder);
+  const verdicts = new Map<string, OneVerdict>();
+  for await (const { question, rows } of stored.questions()) {
+    const all = questionVerdict(question, rows, stored.scan, { policy: 'all_match' });
+    const any = questionVerdict(question, rows, stored.scan, { policy: 'any_match' });
+    verdicts.set(keyOf(question), {
+      claims: question.claims,
+      fires: policy === 'all_match' ? all.firesByLoop : any.firesByLoop,
+      firesBy: question.claims === null ? undefined : { all_match: all.firesByLoop, any_match: any.firesByLoop },
+      pairs: question.claims === null ? null : Int32Array.from(all.pairsByLoop),
+    });
+  }
+  const { name, decider, claims } = stored.details;
+  return { verdicts, decider: { name, identity: decider, claims } };
+}
+
+/** The gold hops of every record; undefined where the run has no records. */
+async function readHops(folder: string, manifest: Manifest, covering: 'answer' | 'paragraph'): Promise<Map<string, GoldHops> | undefined> {
+  if (!manifest.outputs.some((one) => /^records\.(arrow|jsonl)$/.test(one.name))) return undefined;
+  const hops = new Map<string, GoldHops>();
+  for await (const record of readTable(folder, manifest, 'records', recordColumns)) hops.set(keyOf(record), goldHops(record, covering));
+  return hops;
+}
+
+/** A gold page that the pool does not have can never be retrieved. Null where the record has no gold labels at all. */
+function goldLoopOf(trajectory: Trajectory, gold: GoldHops | undefined, rule: CoverageRule): number | null {
+  if (!gold) return null;
+  return gold.missingTitles.length > 0 ? Infinity : goldLoop(trajectory, gold.hops, rule);
+}
+
+function marginsOf(
+  { loops }: Trajectory,
+  claims: readonly Claim[],
+  vectors: Vectors,
+  identity: RunIdentity,
+): { margins: Float64Array; claimMargins: Float64Array[] } {
+  const tracker = createMargin({
+    targets: claims.map((claim) => vectors.get('query', claimText(claim, identity.claimText))),
+    aggregation: identity.aggregation,
+    over: identity.policy === 'all_match' ? 'all' : 'any',
+  });
+  const margins = new Float64Array(loops.length);
+  const claimMargins = claims.map(() => new Float64Array(loops.length));
+  for (const [at, { sentences }] of loops.entries()) {
+    // An empty sentence has no embedding and is no evidence.
+    const brought = sentences.filter((one) => one.text.trim() !== '');
+    const { margin, perClaim } = tracker.observe(
+      brought.map((one) => vectors.get('passage', evidenceText(one.title, one.text, identity.evidenceText))),
+    );
+    margins[at] = margin as number;
+    for (const [claim, value] of perClaim.entries()) (claimMargins[claim] as Float64Array)[at] = value;
+  }
+  return { margins, claimMargins };
+}
+
+/** Ids repeat in public files, rows do not. */
+function keyOf({ row, question_id }: { row: number; question_id: string }): string {
+  return `${row}/${question_id}`;
+}

@@ -1,0 +1,160 @@
+import { breakEvenWords } from './break-even.js';
+import { type MeasureOptions, type Measures, measure } from './measures.js';
+import { type Outcome, type Policy, alwaysVerify, isCovered } from './policies.js';
+import type { DatasetRun, QuestionRun } from './question-run.js';
+import { type ReadySystem, type SystemSettings, type SystemSpec, readySystem } from './systems.js';
+import { figure, signed, textTable, withInterval } from './text-table.js';
+
+export interface ReplayedSystem extends Omit<ReadySystem, 'policy'> {
+  measures: Measures;
+}
+
+export interface ReplayedDataset {
+  /** `pooled` for all datasets together, resampled within each. */
+  dataset: string;
+  systems: ReplayedSystem[];
+}
+
+export interface Replay {
+  datasets: ReplayedDataset[];
+  /** Only where there are several datasets. */
+  pooled: ReplayedDataset | null;
+  /** The gate's cost of deferral in words, one line a dataset. */
+  breakEven: string[];
+}
+
+/** Replays every system on the same loops (evaluation.md). Cost: systems × (questions + resamples × questions). */
+export function replay(
+  runs: readonly DatasetRun[],
+  specs: readonly SystemSpec[],
+  settings: SystemSettings,
+  options: MeasureOptions = {},
+): Replay {
+  const ready = runs.map((run) => specs.map((spec) => readySystem(spec, run.questions, settings)));
+  const datasets = runs.map((run, at) => ({
+    dataset: run.dataset,
+    systems: (ready[at] as ReadySystem[]).map((system) => replayed(system, measure(run.questions, system.policy, options))),
+  }));
+  const gates = datasets.flatMap(({ dataset, systems }) => systems.filter((one) => one.label === 'gate').map(({ measures }) => ({ dataset, measures })));
+  return {
+    datasets,
+    pooled: runs.length < 2 ? null : { dataset: 'pooled', systems: specs.map((_, at) => pooledSystem(runs, ready, at, options)) },
+    breakEven: gates.map(({ dataset, measures }) =>
+      breakEvenWords(dataset, {
+        always: measures.alwaysCalls / measures.questions.valid,
+        gated: measures.calls / measures.questions.valid,
+        addedLoops: measures.addedLoops.value ?? 0,
+      }),
+    ),
+  };
+}
+
+/** What one system did on one question. */
+export interface ReplayRow {
+  dataset: string;
+  question_id: string;
+  row: number;
+  system: string;
+  stop: number;
+  stopped_by: Outcome['stoppedBy'];
+  calls: number;
+  always_stop: number;
+  agrees: boolean;
+  loops: number;
+  gold_loop: number | null;
+  covered: boolean | null;
+}
+
+/** One row a question and system. `gold_loop` is null where gold labels are missing or the gold loop is never reached; `covered` tells which. */
+export function* replayRows(runs: readonly DatasetRun[], specs: readonly SystemSpec[], settings: SystemSettings): Generator<ReplayRow> {
+  for (const run of runs) {
+    const systems = specs.map((spec) => readySystem(spec, run.questions, settings));
+    for (const question of run.questions) {
+      const always = alwaysVerify(question);
+      for (const { label, policy } of systems) {
+        const outcome = policy(question);
+        yield {
+          dataset: run.dataset,
+          question_id: question.id,
+          row: question.row,
+          system: label,
+          stop: outcome.stop,
+          stopped_by: outcome.stoppedBy,
+          calls: outcome.calls,
+          always_stop: always.stop,
+          agrees: outcome.stop === always.stop,
+          loops: question.margins.length,
+          gold_loop: question.goldLoop === null || question.goldLoop === Infinity ? null : question.goldLoop,
+          covered: isCovered(question, outcome),
+        };
+      }
+    }
+  }
+}
+
+/** The table that a person reads, one block a dataset. */
+export function replayTable({ datasets, pooled, breakEven }: Replay): string {
+  const blocks = [...datasets, ...(pooled ? [pooled] : [])].map(({ dataset, systems }) => {
+    const counts = (systems[0] as ReplayedSystem).measures.questions;
+    return `${dataset}: ${counts.rows} rows, ${counts.unique} unique ids, ${counts.valid} valid questions\n${textTable(HEADER, systems.map(tableRow))}`;
+  });
+  const notes = new Set(datasets.flatMap(({ systems }) => systems.flatMap((one) => (one.note === null ? [] : [`${one.label}: ${one.note}`]))));
+  return [...blocks, [...notes, ...breakEven].join('\n')].filter((one) => one !== '').join('\n\n');
+}
+
+const HEADER = [
+  'system', 'τ', 'loops', 'added', 'calls', 'always', 'call cut', 'agreement', 'coverage safety', 'Δcoverage',
+  'pairs', 'claim verdicts', 'fire rate (loop)', 'stopped by decider', 'over-search', 'unverified stops',
+]; // prettier-ignore
+
+function tableRow({ label, tau, lower, callsDecider, measures: m }: ReplayedSystem): string[] {
+  return [
+    label,
+    tau === null ? '–' : lower === null ? figure(tau) : `${figure(lower)} / ${figure(tau)}`,
+    figure(m.loops / m.questions.valid, 2),
+    signed(m.addedLoops.value, 2),
+    String(m.calls),
+    String(m.alwaysCalls),
+    callsDecider ? withInterval(m.callCut) : '–',
+    withInterval(m.agreement),
+    withInterval(m.coverageSafety),
+    m.deltaCoverage.value === null ? 'n/a' : `${signed(m.deltaCoverage.value)} [${signed(m.deltaCoverage.low)}, ${signed(m.deltaCoverage.high)}]`,
+    m.pairs === null ? '–' : String(m.pairs),
+    callsDecider ? String(m.claimVerdicts) : '–',
+    figure(m.fireRatePerLoop),
+    figure(m.stoppedByDecider),
+    figure(m.overSearch.value),
+    String(m.unverifiedStops),
+  ];
+}
+
+function replayed({ policy: _policy, ...system }: ReadySystem, measures: Measures): ReplayedSystem {
+  return { ...system, measures };
+}
+
+function pooledSystem(
+  runs: readonly DatasetRun[],
+  ready: readonly (readonly ReadySystem[])[],
+  at: number,
+  options: MeasureOptions,
+): ReplayedSystem {
+  // Ids of two datasets may coincide, and thresholds found on a dataset belong to it.
+  const questions: QuestionRun[] = [];
+  const policies = new Map<QuestionRun, Policy>();
+  const strata: string[] = [];
+  for (const [r, run] of runs.entries()) {
+    const { policy } = (ready[r] as ReadySystem[])[at] as ReadySystem;
+    for (const question of run.questions) {
+      const own = { ...question, id: `${run.dataset}/${question.id}` };
+      questions.push(own);
+      policies.set(own, policy);
+      strata.push(run.dataset);
+    }
+  }
+  const systems = ready.map((one) => one[at] as ReadySystem);
+  const first = systems[0] as ReadySystem;
+  const shared = <K extends 'tau' | 'lower'>(name: K): number | null =>
+    systems.every((one) => one[name] === first[name]) ? first[name] : null;
+  const measures = measure(questions, (question) => (policies.get(question) as Policy)(question), { ...options, strata });
+  return replayed({ ...first, tau: shared('tau'), lower: shared('lower') }, measures);
+}
