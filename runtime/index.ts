@@ -14,9 +14,17 @@ export {
   createMargin,
 } from './margin.js';
 export { POOLINGS, type Pooling } from './pooling.js';
-export { DTYPES, type Dtype } from './transformers-model.js';
 export { type ProfileMatch, type ProfileUse, matchProfile } from './profile-match.js';
-export { type HeldOutFigures, type Profile, type ProfileFold, parseProfile, profileSchema, profileText, readProfile, writeProfile } from './profile.js';
-export type { Dtype } from './transformers-model.js';
+export {
+  type HeldOutFigures,
+  type Profile,
+  type ProfileFold,
+  parseProfile,
+  profileSchema,
+  profileText,
+  readProfile,
+  writeProfile,
+} from './profile.js';
+export { DTYPES, type Dtype } from './transformers-model.js';
 export { type Vectors, openVectors } from './vectors.js';
 export { type WriteEmbeddingsOptions, writeEmbeddings } from './write-embeddings.js';

@@ -19,8 +19,9 @@ export interface ProfileUse {
   splitter?: readonly string[] | undefined;
   policy?: Profile['policy'] | undefined;
   decider?: { name: string; identity: unknown } | undefined;
-  agent?: unknown;
-  corpus?: unknown;
+  /** Each has to be among the profile's. */
+  agents?: readonly unknown[] | undefined;
+  corpora?: readonly unknown[] | undefined;
 }
 
 export interface ProfileMatch {
@@ -86,9 +87,14 @@ function transferableParts(profile: Profile, use: ProfileUse): Part[] {
     ['policy', profile.policy, use.policy],
     ['decider.name', profile.decider.name, use.decider?.name],
     ['decider.identity', profile.decider.identity, use.decider?.identity],
-    ['agent', profile.agent, use.agent],
-    ['corpus', profile.corpus, use.corpus],
+    ['agents', profile.agents, knownOnly(profile.agents, use.agents)],
+    ['corpora', profile.corpora, knownOnly(profile.corpora, use.corpora)],
   ];
+}
+
+/** The profile's own list where every used one stands in it, else what is used. */
+function knownOnly(known: readonly unknown[], used: readonly unknown[] | undefined): readonly unknown[] | undefined {
+  return used?.every((one) => known.some((other) => same(one, other))) ? known : used;
 }
 
 function same(a: unknown, b: unknown): boolean {

@@ -113,8 +113,9 @@ export const profileSchema = z.strictObject({
   /** `dataset` where sentences came with the data, and at most one splitter's name and version. */
   splitter: z.array(z.string()),
   decider: z.strictObject({ name: z.string(), identity: z.json(), claims: z.nullable(z.string()) }),
-  agent: z.json(),
-  corpus: z.json(),
+  /** Who made the loops and from what, the different ones: a dataset's follow-ups may come from another model than the next one's. */
+  agents: z.array(z.json()),
+  corpora: z.array(z.json()),
   /** What τ was chosen on. */
   datasets: z.array(
     z.strictObject({

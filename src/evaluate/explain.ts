@@ -89,7 +89,10 @@ function tauParagraph(profile: Profile): string[] {
 }
 
 function guaranteeWords({ guarantee }: Profile): string[] {
-  if (guarantee === null) return ['No guarantee: τ is a point choice; on new questions of the same kind agreement can fall below the bar (--guarantee δ bounds how often).'];
+  if (guarantee === null)
+    return [
+      'No guarantee: τ is a point choice; on new questions of the same kind agreement can fall below the bar (--guarantee δ bounds how often).',
+    ];
   return guarantee.parts.map((part) =>
     part.tau === null
       ? `Guarantee (δ ${guarantee.delta}): ${part.dataset} has ${part.questions} training questions and certifies nothing; at least ${part.questions_needed} are needed.`
@@ -101,8 +104,7 @@ function provenance(profile: Profile): string[] {
   const split = profile.split.rule === 'first rows' ? `the first ${profile.split.rows} rows of each` : 'the listed questions of each';
   const { excluded } = profile.datasets.reduce(
     (sum, one) => ({
-      excluded:
-        sum.excluded + one.excluded.no_claims + one.excluded.no_loop + one.excluded.undecided + one.excluded.repeated,
+      excluded: sum.excluded + one.excluded.no_claims + one.excluded.no_loop + one.excluded.undecided + one.excluded.repeated,
     }),
     { excluded: 0 },
   );
@@ -130,7 +132,9 @@ function foldWords(fold: ProfileFold, { bar }: Profile): string[] {
     `  ${fold.target}: ${percent(all.call_cut.value)} of the calls are saved (95% interval ${range(all.call_cut)}); ${percent(all.agreement.value)} of the questions stop where always-verify stops (${range(all.agreement)}); coverage safety ${figure(all.coverage_safety.value)} (${range(all.coverage_safety)}), always-verify's own ${figure(all.own_safety)}.`,
     ...(fold.miss ? [`    A miss: held-out agreement is below the bar ${bar}.`] : []),
     ...(fold.held_out !== null && fold.held_out.agreement.value !== null && fold.held_out.agreement.value < bar
-      ? [`    Outside its first rows (n = ${fold.held_out.questions.valid}) agreement is ${figure(fold.held_out.agreement.value)}, below the bar.`]
+      ? [
+          `    Outside its first rows (n = ${fold.held_out.questions.valid}) agreement is ${figure(fold.held_out.agreement.value)}, below the bar.`,
+        ]
       : []),
     ...(extent === null ? [] : [`    ${extent}`]),
     `    The best τ for ${fold.target} alone would save ${percent(fold.frontier.call_cut)} at the bar: choosing it elsewhere costs ${figure(100 * (fold.frontier.call_cut - (all.call_cut.value ?? 0)), 1)} points${fold.miss ? ' (and misses)' : ''}.`,
@@ -161,12 +165,12 @@ function quantileWords({ quantiles, tau }: Profile): string[] {
 }
 
 function sliceWords({ folds }: Profile): string[] {
-  const slices = folds.flatMap((fold) => fold.slices.filter((one) => one.questions >= 10).map((slice) => ({ target: fold.target, ...slice })));
-  const worst = slices.sort((a, b) => a.agreement - b.agreement).slice(0, 3);
+  const slices = folds.flatMap(({ target, slices: own }) => own.filter((one) => one.questions >= 10).map((slice) => ({ target, slice })));
+  const worst = slices.sort((a, b) => a.slice.agreement - b.slice.agreement).slice(0, 3);
   if (worst.length === 0) return ['  No slice has ten questions.'];
   return worst.map(
-    (one) =>
-      `  ${one.target}, questions with ${one.claims} ${one.claims === 1 ? 'claim' : 'claims'} (n = ${one.questions}): agreement ${figure(one.agreement)}, call cut ${figure(one.call_cut)}`,
+    ({ target, slice: { claims, questions, agreement, call_cut } }) =>
+      `  ${target}, questions with ${claims} ${claims === 1 ? 'claim' : 'claims'} (n = ${questions}): agreement ${figure(agreement)}, call cut ${figure(call_cut)}`,
   );
 }
 

@@ -1,6 +1,6 @@
 import { InputError } from '../core/errors.js';
 import { canonicalJson, sha256 } from '../core/hash.js';
-import type { Manifest } from '../core/manifest.js';
+import type { Json, Manifest } from '../core/manifest.js';
 import { DATASET_SENTENCES } from '../core/sentences.js';
 import type { LoadedRun, RunIdentity } from './load-run.js';
 import { type DatasetRun, type Exclusions, type QuestionRun, noExclusions } from './question-run.js';
@@ -17,13 +17,16 @@ export interface JoinedDataset extends DatasetRun {
 export interface JoinedRuns {
   datasets: JoinedDataset[];
   identity: RunIdentity;
+  /** The different ones. */
+  agents: Json[];
+  corpora: Json[];
   /** `dataset` and the splitters used, sorted. */
   splitter: string[];
 }
 
 /**
  * Runs of the same dataset become one, in the order given (MuSiQue's train and dev files). Throws InputError where runs were made with
- * different encoders, deciders, agents or splitters, or where ids repeat and it was not said what to do with them (known fault P7).
+ * different encoders, deciders, claim sources or splitters, or where ids repeat and it was not said what to do with them (known fault P7).
  */
 export function joinRuns(runs: readonly LoadedRun[], repeats?: Repeats): JoinedRuns {
   const first = runs[0];
@@ -42,7 +45,13 @@ export function joinRuns(runs: readonly LoadedRun[], repeats?: Repeats): JoinedR
       repeats,
     ),
   );
-  return { datasets, identity: first.identity, splitter };
+  const agents = different(runs.map((run) => run.agent));
+  const corpora = different(runs.map((run) => run.corpus));
+  return { datasets, identity: first.identity, agents, corpora, splitter };
+}
+
+function different(values: readonly Json[]): Json[] {
+  return values.filter((one, at) => values.findIndex((other) => canonicalJson(other) === canonicalJson(one)) === at);
 }
 
 function joined(dataset: string, runs: readonly LoadedRun[], repeats: Repeats | undefined): JoinedDataset {
@@ -86,7 +95,9 @@ function sameIdentity(first: LoadedRun, other: LoadedRun): void {
   for (const field of Object.keys(first.identity) as (keyof RunIdentity)[]) {
     const [a, b] = [canonicalJson(first.identity[field]), canonicalJson(other.identity[field])];
     if (a !== b) {
-      throw new InputError(`${field} differs between the runs: ${first.folder} has ${a}, ${other.folder} has ${b}; calibrate and replay need runs of one kind`);
+      throw new InputError(
+        `${field} differs between the runs: ${first.folder} has ${a}, ${other.folder} has ${b}; calibrate and replay need runs of one kind`,
+      );
     }
   }
 }

@@ -41,8 +41,6 @@ export interface RunIdentity {
   claimText: ClaimText;
   evidenceText: EvidenceText;
   decider: { name: string; identity: Json; claims: string | null };
-  agent: Json;
-  corpus: Json;
 }
 
 export interface LoadedRun {
@@ -54,13 +52,14 @@ export interface LoadedRun {
   rows: number;
   rowEnd: number;
   identity: RunIdentity;
+  /** Who made the loops, and from what: the agent's identity and budget; the retriever's and its top. */
+  agent: Json;
+  corpus: Json;
   splitter: string;
   /** sha256 of the records (of the trajectories where there are none). */
   sha256: string;
   /** Source files, as the run's manifest names them. */
   sources: Manifest['inputs'];
-  /** Manifests read: they hold the hashes of everything below them. */
-  manifests: string[];
 }
 
 /**
@@ -91,8 +90,6 @@ export async function loadRun(
     claimText: sources.claimText ?? defaultClaimText(claimSource),
     evidenceText: sources.evidenceText ?? 'title+sentence',
     decider,
-    agent,
-    corpus,
   };
 
   const excluded = noExclusions();
@@ -132,7 +129,8 @@ export async function loadRun(
   for (const key of hops?.keys() ?? []) rowEnd = Math.max(rowEnd, Number(key.slice(0, key.indexOf('/'))) + 1);
   const rows = Math.max(seen, hops?.size ?? 0);
   excluded.no_loop = rows - seen;
-  const table = manifest.outputs.find((one) => /^records\./.test(one.name)) ?? manifest.outputs.find((one) => /^trajectories\./.test(one.name));
+  const table =
+    manifest.outputs.find((one) => one.name.startsWith('records.')) ?? manifest.outputs.find((one) => one.name.startsWith('trajectories.'));
   return {
     folder,
     dataset,
@@ -141,11 +139,27 @@ export async function loadRun(
     rows,
     rowEnd,
     identity,
+    agent,
+    corpus,
     splitter,
     sha256: table?.sha256 ?? '',
     sources: manifest.inputs,
-    manifests: [folder, claimsFolder, vectorsFolder, verdictsFolder].map((one) => join(one, MANIFEST_NAME)),
   };
+}
+
+/**
+ * The manifests of everything that `loadRun` reads; they hold the hashes of all tables, so they stand for them as a command's inputs.
+ * Throws InputError for the first that is missing or of another kind.
+ */
+export async function runManifests(folder: string, sources: RunSources): Promise<string[]> {
+  const parts = [
+    [folder, 'trajectories'],
+    [runFolder.claims(folder, sources.claims), 'claims'],
+    [runFolder.embeddings(folder, sources.encoder), 'embeddings'],
+    [runFolder.verdicts(folder, sources.decider), 'verdicts'],
+  ] as const;
+  for (const [part, kind] of parts) await readManifest(part, kind);
+  return parts.map(([part]) => join(part, MANIFEST_NAME));
 }
 
 function runDetails(folder: string, manifest: Manifest): { dataset: string; splitter: string; agent: Json; corpus: Json } {

@@ -65,8 +65,8 @@ export function makeProfile(calibration: Calibration, joined: JoinedRuns, origin
     evidence_text: identity.evidenceText,
     splitter: joined.splitter,
     decider: identity.decider,
-    agent: identity.agent,
-    corpus: identity.corpus,
+    agents: joined.agents,
+    corpora: joined.corpora,
     datasets: joined.datasets.map((run) => ({
       name: run.dataset,
       sha256: run.sha256,

@@ -35,7 +35,9 @@ export function replay(
     dataset: run.dataset,
     systems: (ready[at] as ReadySystem[]).map((system) => replayed(system, measure(run.questions, system.policy, options))),
   }));
-  const gates = datasets.flatMap(({ dataset, systems }) => systems.filter((one) => one.label === 'gate').map(({ measures }) => ({ dataset, measures })));
+  const gates = datasets.flatMap(({ dataset, systems }) =>
+    systems.filter((one) => one.label === 'gate').map(({ measures }) => ({ dataset, measures })),
+  );
   return {
     datasets,
     pooled: runs.length < 2 ? null : { dataset: 'pooled', systems: specs.map((_, at) => pooledSystem(runs, ready, at, options)) },
@@ -98,7 +100,9 @@ export function replayTable({ datasets, pooled, breakEven }: Replay): string {
     const counts = (systems[0] as ReplayedSystem).measures.questions;
     return `${dataset}: ${counts.rows} rows, ${counts.unique} unique ids, ${counts.valid} valid questions\n${textTable(HEADER, systems.map(tableRow))}`;
   });
-  const notes = new Set(datasets.flatMap(({ systems }) => systems.flatMap((one) => (one.note === null ? [] : [`${one.label}: ${one.note}`]))));
+  const notes = new Set(
+    datasets.flatMap(({ systems }) => systems.flatMap((one) => (one.note === null ? [] : [`${one.label}: ${one.note}`]))),
+  );
   return [...blocks, [...notes, ...breakEven].join('\n')].filter((one) => one !== '').join('\n\n');
 }
 
@@ -118,7 +122,9 @@ function tableRow({ label, tau, lower, callsDecider, measures: m }: ReplayedSyst
     callsDecider ? withInterval(m.callCut) : '–',
     withInterval(m.agreement),
     withInterval(m.coverageSafety),
-    m.deltaCoverage.value === null ? 'n/a' : `${signed(m.deltaCoverage.value)} [${signed(m.deltaCoverage.low)}, ${signed(m.deltaCoverage.high)}]`,
+    m.deltaCoverage.value === null
+      ? 'n/a'
+      : `${signed(m.deltaCoverage.value)} [${signed(m.deltaCoverage.low)}, ${signed(m.deltaCoverage.high)}]`,
     m.pairs === null ? '–' : String(m.pairs),
     callsDecider ? String(m.claimVerdicts) : '–',
     figure(m.fireRatePerLoop),
@@ -153,8 +159,7 @@ function pooledSystem(
   }
   const systems = ready.map((one) => one[at] as ReadySystem);
   const first = systems[0] as ReadySystem;
-  const shared = <K extends 'tau' | 'lower'>(name: K): number | null =>
-    systems.every((one) => one[name] === first[name]) ? first[name] : null;
+  const shared = (name: 'tau' | 'lower'): number | null => (systems.every((one) => one[name] === first[name]) ? first[name] : null);
   const measures = measure(questions, (question) => (policies.get(question) as Policy)(question), { ...options, strata });
   return replayed({ ...first, tau: shared('tau'), lower: shared('lower') }, measures);
 }

@@ -60,7 +60,9 @@ function parseSystem(label: string): SystemSpec {
   if (fixed) return { label, name: 'fixed-k', k: Number(fixed[1]) };
   const name = SYSTEM_NAMES.find((one) => one === label);
   if (name === undefined || name === 'fixed-k') {
-    throw new InputError(`--systems: got ${JSON.stringify(label)}, expected some of ${SYSTEM_NAMES.join(', ')} (fixed-k with a number: fixed-3)`);
+    throw new InputError(
+      `--systems: got ${JSON.stringify(label)}, expected some of ${SYSTEM_NAMES.join(', ')} (fixed-k with a number: fixed-3)`,
+    );
   }
   return { label, name, k: null };
 }

@@ -9,7 +9,8 @@ import { anyQuestions, question } from './question-runs.js';
 
 function naive(parts: readonly QuestionRun[][], bar: number, reference: 'own' | 'none'): number {
   const curves = parts.map((part) => thresholdCurve(part));
-  const taus = [...new Set([NEVER_CALL, ALWAYS_CALL, ...parts.flat().flatMap((one) => [...one.margins])])].sort((a, b) => a - b);
+  const margins = parts.flat().flatMap((one) => Array.from(one.margins));
+  const taus = [...new Set([NEVER_CALL, ALWAYS_CALL, ...margins])].sort((a, b) => a - b);
   let best: { tau: number; calls: number } | undefined;
   for (const tau of taus) {
     const points = curves.map((curve) => pointAt(curve, tau));

@@ -1,0 +1,30 @@
+// The door of the evaluation: policies on cached loops, the choice of τ, replay, and their words.
+export { type BreakEvenInput, breakEven, breakEvenWords } from './break-even.js';
+export { type Calibration, type CalibrationOptions, type Fold, type Slice, calibrate } from './calibration.js';
+export { type EvaluationRow, evaluationRows } from './evaluation-rows.js';
+export { explainProfile, extentWords, foldTable, isDiagnostic, selectionWords } from './explain.js';
+export { type Extent, type FrontierPoint, cutAtAgreement, frontier, frontierPoints } from './frontier.js';
+export { type JoinedDataset, type JoinedRuns, REPEATS, type Repeats, joinRuns } from './join-runs.js';
+export { type LoadedRun, type RunIdentity, type RunSources, loadRun, runManifests } from './load-run.js';
+export { makeProfile } from './make-profile.js';
+export { type MeasureOptions, type Measured, type Measures, measure } from './measures.js';
+export {
+  ALWAYS_CALL,
+  NEVER_CALL,
+  type Outcome,
+  type Policy,
+  alwaysVerify,
+  fixedK,
+  full,
+  gate,
+  marginOnly,
+  matchPolicy,
+  twoThreshold,
+} from './policies.js';
+export type { DatasetRun, Exclusions, QuestionCounts, QuestionRun } from './question-run.js';
+export { type Replay, type ReplayRow, type ReplayedDataset, type ReplayedSystem, replay, replayRows, replayTable } from './replay.js';
+export { CONSTRAINTS, type Constraint, type SafetyReference, type Selection, type TauGrid, selectTau } from './select-tau.js';
+export { SYSTEM_NAMES, type SystemSettings, type SystemSpec, parseSystems } from './systems.js';
+export { figure, signed, textTable, withInterval } from './text-table.js';
+export { type ThresholdCurve, thresholdCurve } from './threshold-curve.js';
+export { readTrainList } from './train-list.js';
