@@ -1,9 +1,12 @@
 import type { Command } from '../command.js';
+import { calibrate } from './calibrate.js';
 import { claimsBuild } from './claims-build.js';
 import { decide } from './decide.js';
 import { embed } from './embed.js';
+import { explain } from './explain.js';
 import { labelsBuild } from './labels-build.js';
+import { replay } from './replay.js';
 import { trajectoriesRun } from './trajectories-run.js';
 
 /** Every command of this version, in the order in which the usage lists them. */
-export const commands: readonly Command[] = [claimsBuild, labelsBuild, embed, trajectoriesRun, decide];
+export const commands: readonly Command[] = [claimsBuild, labelsBuild, embed, trajectoriesRun, decide, calibrate, explain, replay];

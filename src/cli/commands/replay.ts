@@ -1,0 +1,178 @@
+import { type Profile, matchProfile, readProfile } from '../../../runtime/index.js';
+import { InputError, shown } from '../../core/errors.js';
+import { hashFile } from '../../core/hash.js';
+import { openOutputFolder } from '../../core/output-folder.js';
+import {
+  type JoinedRuns,
+  type Replay,
+  type ReplayedDataset,
+  SYSTEM_NAMES,
+  isDiagnostic,
+  parseSystems,
+  replay as replayRuns,
+  replayRows,
+  replayTable,
+} from '../../evaluate/index.js';
+import type { Command, CommandResult, CommonFlags, Terminal } from '../command.js';
+import { numberIn, wholeNumber } from '../number-flags.js';
+import { profilePath } from '../profile-path.js';
+import { type RunFlags, loadRuns, manifestsOf, runOptions, sourcesOf, storedSources } from '../run-flags.js';
+
+interface Flags extends CommonFlags, RunFlags {
+  systems: string;
+  profile?: string;
+  transfer: boolean;
+  tau?: number;
+  'tau-lo'?: number;
+  'margin-only-tau'?: number;
+  bar?: number;
+  resamples: number;
+}
+
+export const replay: Command = {
+  path: 'replay <run..>',
+  describe: 'stopping policies on the same loops: what each calls, where it stops, what is covered there',
+  epilogue: `Systems: ${SYSTEM_NAMES.join(', ')} (fixed-k with a number: fixed-3). Flags that are left out are taken from the profile. Writes replay.json and rows.jsonl.`,
+  positionals: { run: 'folders of runs' },
+  options: {
+    ...runOptions,
+    systems: { type: 'string', default: 'full,always-verify,fixed-3,gate', describe: 'comma list' },
+    profile: { type: 'string', describe: 'calibration profile, or its folder: gives τ, and is refused where it does not belong' },
+    transfer: { type: 'boolean', default: false, describe: 'apply a profile of another decider, agent, corpus or claim source, marked' },
+    tau: { type: 'number', describe: "the gate's threshold instead of a profile's" },
+    'tau-lo': { type: 'number', describe: 'two-threshold: stop below this without a call (default: chosen on the same questions)' },
+    'margin-only-tau': { type: 'number', describe: "margin-only: stop at this (default: matched to the decider's coverage safety)" },
+    bar: { type: 'number', describe: "agreement at which --tau-lo is chosen (default: the profile's, else 0.9)" },
+    resamples: { type: 'number', default: 10_000, describe: 'of the paired bootstrap' },
+  },
+  run: (args, terminal) => run(args as unknown as Flags, terminal),
+};
+
+async function run(flags: Flags, terminal: Terminal): Promise<CommandResult> {
+  if (flags.out === undefined) throw new InputError('--out: expected a folder for the replay');
+  const dir = flags.out;
+  const specs = parseSystems(flags.systems);
+  if (flags.profile !== undefined && flags.tau !== undefined) throw new InputError('--tau and --profile: expected one of them');
+  if (flags.transfer && flags.profile === undefined) throw new InputError('--transfer: of no use without --profile');
+  const path = flags.profile === undefined ? undefined : await profilePath(flags.profile);
+  const profile = path === undefined ? undefined : await readProfile(path);
+  const sources = sourcesOf(flags, profile);
+  const settings = {
+    tau: profile?.tau ?? (flags.tau === undefined ? null : numberIn('tau', flags.tau, [-1, 2])),
+    lower: flags['tau-lo'] === undefined ? undefined : numberIn('tau-lo', flags['tau-lo'], [0, 2]),
+    marginOnlyTau: flags['margin-only-tau'] === undefined ? undefined : numberIn('margin-only-tau', flags['margin-only-tau'], [-1, 2]),
+    bar: flags.bar === undefined ? (profile?.bar ?? 0.9) : numberIn('bar', flags.bar, [0, 1]),
+  };
+  if (settings.lower !== undefined && settings.tau !== null && settings.lower > settings.tau) {
+    throw new InputError(`--tau-lo: got ${settings.lower}, expected at most τ, ${settings.tau}`);
+  }
+  const resamples = wholeNumber('resamples', flags.resamples, 39);
+  const inputs = await manifestsOf(flags.run, sources);
+  const joined = await loadRuns(flags.run, sources, flags.repeats, terminal);
+  const transferred = profile === undefined ? [] : match(profile, joined, flags.transfer);
+  const out = await openOutputFolder({
+    dir,
+    kind: 'replay',
+    command: 'replay',
+    options: {
+      ...storedSources(sources, joined, flags.repeats),
+      systems: specs.map((one) => one.label),
+      profile: path === undefined ? null : (await hashFile(path)).sha256,
+      transfer: flags.transfer,
+      tau: settings.tau,
+      'tau-lo': flags['tau-lo'] ?? null,
+      'margin-only-tau': flags['margin-only-tau'] ?? null,
+      bar: settings.bar,
+      resamples,
+    },
+    seed: flags.seed,
+    inputs: [...inputs, ...(path === undefined ? [] : [path])],
+    resume: flags.resume,
+    force: flags.force,
+  });
+  const replayed = replayRuns(joined.datasets, specs, settings, { resamples, seed: flags.seed });
+  const result = resultOf(replayed, joined, { profile, transferred, tau: settings.tau });
+  const warnings = warningsOf(joined, transferred, profile);
+  const counts = {
+    datasets: joined.datasets.length,
+    rows: joined.datasets.reduce((sum, one) => sum + one.rows, 0),
+    questions: joined.datasets.reduce((sum, one) => sum + one.questions.length, 0),
+    systems: specs.length,
+  };
+  if (!out.finished) {
+    await out.file('replay.json', `${JSON.stringify(result, null, 2)}\n`);
+    await out.jsonl('rows.jsonl', replayRows(joined.datasets, specs, settings));
+    await out.finish({ counts, warnings, details: { tau: settings.tau, transferred, claims: joined.identity.claimSource } });
+  }
+  terminal.print(replayTable(replayed));
+  terminal.print(`\n${provenanceWords(joined)}`);
+  for (const one of transferred) terminal.print(`transferred: ${one}`);
+  return { out: dir, counts, quarantined: {}, warnings, ...result };
+}
+
+function match(profile: Profile, { identity, agents, corpora, splitter }: JoinedRuns, transfer: boolean): string[] {
+  const { decider, encoder, aggregation, policy, claimSource, claimText, evidenceText } = identity;
+  const use = {
+    encoder,
+    aggregation,
+    policy,
+    claimSource,
+    claimText,
+    drafterSha256: null,
+    evidenceText,
+    splitter,
+    decider,
+    agents,
+    corpora,
+  };
+  return matchProfile(profile, use, { transfer }).transferred;
+}
+
+function resultOf(
+  { datasets, pooled, breakEven }: Replay,
+  joined: JoinedRuns,
+  { profile, transferred, tau }: { profile: Profile | undefined; transferred: string[]; tau: number | null },
+): { [field: string]: unknown } {
+  const { claimSource, decider } = joined.identity;
+  const labelled = (one: ReplayedDataset): object => ({
+    dataset: one.dataset,
+    systems: one.systems.map((system) => ({
+      ...system,
+      gate_claims: system.readsMargins ? claimSource : null,
+      decider_claims: system.callsDecider ? decider.claims : null,
+      deployable:
+        !(system.readsMargins && claimSource === 'gold') && !(system.callsDecider && isDiagnostic({ claim_source: 'generated', decider })),
+    })),
+  });
+  return {
+    tau,
+    transferred,
+    profile: profile === undefined ? null : { bar: profile.bar, datasets: profile.datasets.map((one) => one.name), extent: profile.extent },
+    datasets: datasets.map(labelled),
+    pooled: pooled && labelled(pooled),
+    break_even: breakEven,
+    excluded: Object.fromEntries(joined.datasets.map((one) => [one.dataset, { ...one.excluded }])),
+  };
+}
+
+function provenanceWords({ identity }: JoinedRuns): string {
+  const { claimSource, claimText, decider } = identity;
+  const reads = decider.claims === null ? '' : ` on ${decider.claims} claims`;
+  const diagnostic = isDiagnostic({ claim_source: claimSource, decider }) ? '; a diagnostic, not deployable: gold labels are in it' : '';
+  return `gate: ${claimSource} claims (${claimText}); decider: ${decider.name}${reads}${diagnostic}`;
+}
+
+function warningsOf({ datasets }: JoinedRuns, transferred: readonly string[], profile: Profile | undefined): string[] {
+  const warnings: string[] = [];
+  for (const { dataset, excluded, rows } of datasets) {
+    const { no_claims, no_loop, undecided, repeated } = excluded;
+    if (no_claims + no_loop + undecided + repeated > 0) {
+      warnings.push(
+        `${dataset}: left out ${no_claims} without claims, ${no_loop} without a loop, ${undecided} without verdicts, ${repeated} repeated, of ${rows} rows`,
+      );
+    }
+  }
+  if (transferred.length > 0) warnings.push(`the profile is transferred knowingly: ${transferred.join('; ')}`);
+  if (profile?.extent === 'never calls') warnings.push(`the profile's τ ${shown(profile.tau)} never calls the decider`);
+  return warnings;
+}

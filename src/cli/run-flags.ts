@@ -1,0 +1,104 @@
+import type { Options as YargsOptions } from 'yargs';
+import { AGGREGATIONS, type Aggregation, BUILT_IN_ENCODER, POLICIES, type Profile } from '../../runtime/index.js';
+import { CLAIM_TEXTS, type ClaimText } from '../core/claims.js';
+import { EVIDENCE_TEXTS, type EvidenceText } from '../core/embeddings.js';
+import { InputError } from '../core/errors.js';
+import { type JoinedRuns, REPEATS, type Repeats, type RunSources, joinRuns, loadRun, runManifests } from '../evaluate/index.js';
+import type { Terminal } from './command.js';
+
+/** Which artefacts of a run are read: the flags that `calibrate` and `replay` share. */
+export interface RunFlags {
+  run: string[];
+  decider?: string;
+  claims?: string;
+  encoder?: string;
+  'claim-text'?: ClaimText;
+  'evidence-text'?: EvidenceText;
+  aggregation?: Aggregation;
+  policy?: (typeof POLICIES)[number];
+  support?: 'any' | 'all';
+  covering?: 'answer' | 'paragraph';
+  repeats?: Repeats;
+}
+
+export const runOptions = {
+  decider: { type: 'string', describe: 'verdicts that are read: RUN/verdicts/DECIDER' },
+  claims: { type: 'string', describe: 'claims that the margin is made of: RUN/claims/CLAIMS' },
+  encoder: { type: 'string', describe: `embeddings that are read: RUN/embeddings/ENCODER (default ${BUILT_IN_ENCODER})` },
+  'claim-text': { choices: CLAIM_TEXTS, describe: "embedded text of a claim (default: the claim source's own)" },
+  'evidence-text': { choices: EVIDENCE_TEXTS, describe: 'embedded text of a sentence (default title+sentence)' },
+  aggregation: { choices: AGGREGATIONS, describe: 'of the cosines with all sentences (default max)' },
+  policy: { choices: POLICIES, describe: 'whether all claims have to be covered, or any (default all_match)' },
+  support: { choices: ['any', 'all'], describe: 'gold loop: one gold sentence covers a hop (default), or all of them' },
+  covering: { choices: ['answer', 'paragraph'], describe: "gold loop, MuSiQue: a hop's sentences with its answer (default), or all" },
+  repeats: { choices: REPEATS, describe: 'rows whose question id stood before: keep the first, or all rows (clustered)' },
+} as const satisfies { [name: string]: YargsOptions };
+
+/** The sources that the flags, or else the profile, or else the defaults name. Throws InputError where there is no decider or no claims. */
+export function sourcesOf(flags: RunFlags, profile?: Profile): RunSources {
+  const decider = flags.decider ?? profile?.decider.name;
+  const claims = flags.claims ?? profile?.claim_source;
+  if (decider === undefined) throw new InputError('--decider: expected the name of verdicts in RUN/verdicts');
+  if (claims === undefined) throw new InputError('--claims: expected the name of claims in RUN/claims');
+  // The profile's wording belongs to its own claim source.
+  const ownClaims = profile !== undefined && claims === profile.claim_source;
+  return {
+    decider,
+    claims,
+    encoder: flags.encoder ?? profile?.encoder.name ?? BUILT_IN_ENCODER,
+    claimText: flags['claim-text'] ?? (ownClaims ? (profile.claim_text ?? undefined) : undefined),
+    evidenceText: flags['evidence-text'] ?? profile?.evidence_text,
+    aggregation: flags.aggregation ?? profile?.aggregation,
+    policy: flags.policy ?? profile?.policy,
+    support: flags.support,
+    covering: flags.covering,
+  };
+}
+
+/** The manifests of all runs: the inputs of a command that reads them. */
+export async function manifestsOf(runs: readonly string[], sources: RunSources): Promise<string[]> {
+  const twice = runs.find((run, at) => runs.indexOf(run) < at);
+  if (twice !== undefined) throw new InputError('the same run is given twice', { file: twice });
+  const all: string[] = [];
+  for (const run of runs) all.push(...(await runManifests(run, sources)));
+  return all;
+}
+
+export async function loadRuns(
+  runs: readonly string[],
+  sources: RunSources,
+  repeats: Repeats | undefined,
+  terminal: Terminal,
+): Promise<JoinedRuns> {
+  const progress = terminal.progress('reading');
+  try {
+    const loaded = [];
+    for (const run of runs) {
+      const onProgress = (done: number, total: number | null): void => progress.update(done, total);
+      loaded.push(await loadRun(run, sources, { onProgress, signal: terminal.signal }));
+    }
+    return joinRuns(loaded, repeats);
+  } finally {
+    progress.done();
+  }
+}
+
+/** The flags as a manifest stores them; what is left to a default is stored as the default. */
+export function storedSources(
+  sources: RunSources,
+  joined: JoinedRuns | undefined,
+  repeats: Repeats | undefined,
+): { [name: string]: string | null } {
+  return {
+    decider: sources.decider,
+    claims: sources.claims,
+    encoder: sources.encoder,
+    'claim-text': sources.claimText ?? joined?.identity.claimText ?? null,
+    'evidence-text': sources.evidenceText ?? 'title+sentence',
+    aggregation: sources.aggregation ?? 'max',
+    policy: sources.policy ?? 'all_match',
+    support: sources.support ?? 'any',
+    covering: sources.covering ?? 'answer',
+    repeats: repeats ?? null,
+  };
+}
