@@ -4,7 +4,7 @@ import { aliases } from './facts/aliases.js';
 import { makeFollowups, type FollowupRow } from './followups.js';
 import { supportingFacts } from './hotpotqa.js';
 import { makePool, type Library } from './pool.js';
-import { chainQuestions, type ChainPlan, type Hop } from './questions.js';
+import { chainQuestions, contains, type ChainPlan, type Hop } from './questions.js';
 import { put, relations } from './relations.js';
 
 /** A record of MuSiQue-Ans, one a line in the official files. */
@@ -29,7 +29,10 @@ export function makeMusique(library: Library, seed: number): { records: MusiqueR
     const hops = question.hops.length;
     const id = `${hops === 2 ? '2hop' : `${hops}hop1`}__${ids.join('_')}`;
     const own = random(seed, 'musique', id);
-    const gold = supportingFacts(library, question).map(({ page, sentence }) => page.sentences[sentence]?.text as string);
+    // MuSiQue marks paragraphs, so every sentence of a gold page that contains the hop's answer counts as gold.
+    const gold = supportingFacts(library, question).flatMap(({ page }, step) =>
+      page.sentences.map(({ text }) => text).filter((text) => contains(text, question.hops[step]?.answer as string)),
+    );
     const pool = makePool(library, question, gold, 20, own);
     records.push({
       id,

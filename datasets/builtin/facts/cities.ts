@@ -158,6 +158,7 @@ export const cities: readonly CityRow[] = [
   ['Como', 'Italy', '', 'It lies at the south-western tip of a lake of the same name.', 'It is known for its silk.', 'It is in Lombardy.'],
   ['Madrid', 'Spain', 'Manzanares', 'It lies in the centre of the Iberian Peninsula.', 'Its Plaza Mayor dates from the 17th century.'],
   ['Seville', 'Spain', 'Guadalquivir', 'It is the capital of Andalusia.', "It hosted world's fairs in 1929 and 1992."],
+  ['Salamanca', 'Spain', 'Tormes', 'Its old town is a World Heritage Site.', 'Its Plaza Mayor is in the Baroque style.'],
   ['Córdoba', 'Spain', 'Guadalquivir', 'Its great mosque is now a cathedral.', 'It was the capital of a caliphate.'],
   [
     'Barcelona',
