@@ -4,6 +4,7 @@ import type { Manifest } from '../src/core/manifest.js';
 import { type OutputFolder, type TableFormat, openOutputFolder } from '../src/core/output-folder.js';
 import { random } from '../src/core/random.js';
 import type { HopRecord } from '../src/core/records.js';
+import { fullwikiWarning, looksLikeFullwiki } from './doctor.js';
 import { REPAIRED_FAULTS, structureFaults } from './faults.js';
 import { isLabelled } from './gold-claims.js';
 import { type Candidate, type CandidateRules, type LabelCandidates, labelCandidates } from './label-candidates.js';
@@ -128,8 +129,7 @@ async function writeLabels(
     warnings.push(
       `${report.expected_pages.shared} of dev's ${report.expected_pages.dev} expected pages are in train too (leakage.json); --split-by page keeps them apart`,
     );
-  if (survey.missing > 0 && survey.missing >= survey.records / 10)
-    warnings.push(`${survey.missing} of ${survey.records} questions lack a gold page in their pool: is this the fullwiki split?`);
+  if (looksLikeFullwiki(survey.missing, survey.records)) warnings.push(fullwikiWarning(survey.missing, survey.records));
   return out.finish({
     counts: {
       records: survey.records,

@@ -9,3 +9,5 @@ export { heuristicClaims } from './heuristic-claims.js';
 export { DERIVATIONS, type LabelCandidates, labelCandidates } from './label-candidates.js';
 export { SPLIT_RULES } from './label-split.js';
 export type { LeakageReport, Overlap } from './leakage.js';
+export { type DoctorReport, FILE_FAULTS, examine } from './doctor.js';
+export { type SubsetEntry, openSubset, recordHash, writeSubset } from './subset.js';

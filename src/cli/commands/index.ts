@@ -1,6 +1,7 @@
 import type { Command } from '../command.js';
 import { calibrate } from './calibrate.js';
 import { claimsBuild } from './claims-build.js';
+import { dataDoctor } from './data-doctor.js';
 import { decide } from './decide.js';
 import { embed } from './embed.js';
 import { explain } from './explain.js';
@@ -9,4 +10,14 @@ import { replay } from './replay.js';
 import { trajectoriesRun } from './trajectories-run.js';
 
 /** Every command of this version, in the order in which the usage lists them. */
-export const commands: readonly Command[] = [claimsBuild, labelsBuild, embed, trajectoriesRun, decide, calibrate, explain, replay];
+export const commands: readonly Command[] = [
+  dataDoctor,
+  claimsBuild,
+  labelsBuild,
+  embed,
+  trajectoriesRun,
+  decide,
+  calibrate,
+  explain,
+  replay,
+];
