@@ -30,6 +30,8 @@ interface Entry {
   normal: readonly string[];
   /** Title and sentence in lower case, for each sentence. */
   titled: readonly string[];
+  /** All of `titled`, to rule the page out at once. */
+  whole: string;
 }
 
 export function makeLibrary(known: ReadonlyMap<string, Entity>, pages: ReadonlyMap<string, Page>): Library {
@@ -39,13 +41,15 @@ export function makeLibrary(known: ReadonlyMap<string, Entity>, pages: ReadonlyM
     const texts = page.sentences.map((sentence) => sentence.text);
     const bag = new Set(words([page.title, ...texts].join(' ')));
     for (const word of bag) frequency.set(word, (frequency.get(word) ?? 0) + 1);
+    const titled = texts.map((text) => `${page.title} ${text}`.toLowerCase());
     return {
       entity,
       page,
       bag,
       nameWords: words(entity.name).filter((word) => word.length > 3),
       normal: texts.map(normaliseSentence),
-      titled: texts.map((text) => `${page.title} ${text}`.toLowerCase()),
+      titled,
+      whole: titled.join('\n'),
     };
   });
   return { entries, known, pages, frequency };
@@ -90,7 +94,8 @@ export function makePool(library: Library, question: Question, goldSentences: re
 
 function allowed(entry: Entry, hops: readonly Hop[], forbidden: ReadonlySet<string>): boolean {
   if (entry.normal.some((sentence) => forbidden.has(sentence))) return false;
-  return !entry.titled.some((text) => hops.some((hop) => reveals(text, hop)));
+  const named = hops.filter((hop) => entry.whole.includes(hop.answer.toLowerCase()));
+  return !entry.titled.some((text) => named.some((hop) => reveals(text, hop)));
 }
 
 function likeness(a: Entry, b: Entry): number {

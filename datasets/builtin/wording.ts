@@ -16,7 +16,7 @@ const person: Wording = {
   leads: [
     [
       '{name} ({born} – {died}) {was} {a:nationality} {occupation}.',
-      '{name} ({born} – {died}) {was} {a:nationality} {occupation} from {birthplace}.',
+      '{name} ({born} – {died}) {was} {a:nationality} {occupation} born in {birthplace}.',
       '{name} (born {born} in {birthplace}, died {died} in {deathplace}) {was} {a:nationality} {occupation}.',
       '{name} {was} {a:nationality} {occupation}.',
       '{name} {was} {a:nationality} {occupation} who was born in {birthplace}.',

@@ -56,13 +56,7 @@ export const cities: readonly CityRow[] = [
   ],
   ['Halle (Saale)', 'Germany', 'Saale', 'Salt was produced there since ancient times.', 'It is the home of the Francke Foundations.'],
   ['Cologne', 'Germany', 'Rhine', 'Its Gothic cathedral was completed in 1880.', 'It was founded by the Romans.'],
-  [
-    'Bonn',
-    'Germany',
-    'Rhine',
-    'It was the seat of the West German government until reunification.',
-    'It was founded as a Roman settlement.',
-  ],
+  ['Bonn', 'Germany', 'Rhine', 'It was the capital of West Germany.', 'It was founded as a Roman settlement.'],
   ['Frankfurt', 'Germany', 'Main', 'A large book fair is held there every autumn.', 'The European Central Bank has its seat there.'],
   ['Ulm', 'Germany', 'Danube', 'Its minster has a steeple of more than 161 metres.', 'It lies opposite Neu-Ulm in Bavaria.'],
   [

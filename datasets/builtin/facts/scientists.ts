@@ -542,7 +542,7 @@ export const scientists: readonly ScientistRow[] = [
     'Venice',
     'University of Vienna',
     'He explained why a tone changes when its source moves.',
-    'Gregor Mendel was examined by him.',
+    'Gregor Mendel was one of his students.',
   ],
   [
     'Ludwig Boltzmann',

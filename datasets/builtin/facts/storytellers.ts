@@ -457,7 +457,7 @@ export const directors: readonly StorytellerRow[] = [
     'Cincinnati',
     '',
     '',
-    'Kate Capshaw',
+    '',
     'Arnold Spielberg',
     'He was a founder of DreamWorks.',
     'He set up a foundation that records the memories of survivors of the Holocaust.',

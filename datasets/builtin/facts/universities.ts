@@ -14,7 +14,7 @@ export const universities: readonly UniversityRow[] = [
     'Oxford',
     '',
     'Teaching existed there by 1096.',
-    'It administers the Rhodes Scholarship.',
+    'Rhodes Scholars study there.',
     'Its colleges govern themselves.',
   ],
   [
@@ -27,7 +27,7 @@ export const universities: readonly UniversityRow[] = [
   ],
   ['University of Glasgow', 'Glasgow', '1451', 'It was founded by a papal bull.', 'Adam Smith taught moral philosophy there.'],
   ['University of Vienna', 'Vienna', '1365', 'Duke Rudolf IV founded it.', 'Its main building stands on the Ringstrasse.'],
-  ['University of Graz', 'Graz', '1585', 'It is named after two archdukes.', 'It was first run by the Jesuits.'],
+  ['University of Graz', 'Graz', '1585', 'It is named after an archduke and an emperor.', 'It was first run by the Jesuits.'],
   ['Charles University', 'Prague', '1348', 'Charles IV founded it.', 'It is the oldest university of central Europe.'],
   ['Jagiellonian University', 'Kraków', '1364', 'King Casimir the Great founded it.', 'Its oldest building is the Collegium Maius.'],
   [
@@ -101,14 +101,14 @@ export const universities: readonly UniversityRow[] = [
     'Cambridge, Massachusetts',
     '1861',
     'Its campus lies along a river.',
-    'Radar was developed there during the Second World War.',
+    'A great laboratory for radar worked there during the Second World War.',
   ],
   [
     'Yale University',
     'New Haven, Connecticut',
     '1701',
     'It was named after a merchant of the East India Company.',
-    'Its football rivals come from Harvard.',
+    'It plays football against Harvard every year.',
   ],
   [
     'Princeton University',
