@@ -143,49 +143,50 @@ test('finds prefixes and pooling in the folder, where sentence-transformers writ
   );
   await writeFile(join(folder, 'config_sentence_transformers.json'), JSON.stringify({ prompts: { query: 'q: ', passage: 'p: ' } }));
   await writeFile(join(folder, 'sentence_bert_config.json'), JSON.stringify({ max_seq_length: 9 }));
-  const { identity, close } = await openEncoder(folder, where);
-  await close();
+  const encoder = await openEncoder(folder, where);
+  await encoder.close();
+  const { identity } = encoder;
   assert.equal(identity.name, 'tiny');
   assert.deepEqual([identity.query_prefix, identity.passage_prefix, identity.pooling, identity.max_tokens], ['q: ', 'p: ', 'cls', 9]);
 });
 
 const refusals: [name: string, change: (folder: string) => Promise<unknown>, options: object, message: (folder: string) => string][] = [
   [
-    'P29: a folder that says no prefixes',
+    'P29: refuses a folder that says no prefixes',
     async () => undefined,
     { pooling: 'mean' },
     (folder) =>
       `${folder}: config_sentence_transformers.json has no prompts for both query and document: name --query-prefix TEXT and --passage-prefix TEXT (the empty text where the model wants none)`,
   ],
   [
-    'P29: a folder that says one prefix',
+    'P29: refuses a folder that says one prefix',
     (folder) => writeFile(join(folder, 'config_sentence_transformers.json'), JSON.stringify({ prompts: { query: 'query: ' } })),
     { pooling: 'mean' },
     (folder) =>
       `${folder}: config_sentence_transformers.json has no prompts for both query and document: name --passage-prefix TEXT (the empty text where the model wants none)`,
   ],
   [
-    'P37: a folder that says no pooling',
+    'P37: refuses a folder that says no pooling',
     async () => undefined,
     { queryPrefix: '', passagePrefix: '' },
     (folder) => `${folder}: no 1_Pooling/config.json: name the pooling with --pooling mean|cls`,
   ],
   [
-    'P37: a dtype that is not there instead of taking another one',
+    'P37: refuses a dtype that is not there instead of taking another one',
     async () => undefined,
     { ...declared, dtype: 'int8' },
     (folder) =>
       `${folder}: no ONNX model in int8: looked for ${['onnx/model_int8', 'onnx/model_quantized', 'model_int8', 'model_quantized'].map((one) => join(folder, `${one}.onnx`)).join(', ')}; another --dtype?`,
   ],
   [
-    'a model of another family',
+    'refuses a model of another family',
     (folder) => writeFile(join(folder, 'config.json'), JSON.stringify({ model_type: 'qwen2', max_position_embeddings: 12 })),
     declared,
     (folder) =>
       `${join(folder, 'config.json')}, field model_type: got "qwen2", expected one of bert, distilbert, electra, roberta, xlm-roberta, camembert, mpnet`,
   ],
   [
-    'a folder without a tokenizer',
+    'refuses a folder without a tokenizer',
     (folder) => rm(join(folder, 'tokenizer.json')),
     declared,
     (folder) => `${folder}: no tokenizer.json: not the folder of an ONNX sentence encoder`,
@@ -193,7 +194,7 @@ const refusals: [name: string, change: (folder: string) => Promise<unknown>, opt
 ];
 
 for (const [name, change, options, message] of refusals) {
-  test(`${name.startsWith('P') ? `${name.slice(0, 5)}refuses ${name.slice(5)}` : `refuses ${name}`}`, async () => {
+  test(name, async () => {
     const folder = await tinyFolder();
     await change(folder);
     await assert.rejects(openEncoder(folder, { ...where, ...options }), { name: 'InputError', message: message(folder) });

@@ -3,7 +3,7 @@ import { join } from 'node:path';
 import { bertConfig, bertOnnx } from '../../runtime/bert-graph.js';
 import { random } from '../../src/core/random.js';
 
-const LETTERS = [...'abcdefghijklmnopqrstuvwxyz'];
+const LETTERS = 'abcdefghijklmnopqrstuvwxyz'.split('');
 const VOCABULARY = ['[PAD]', '[UNK]', '[CLS]', '[SEP]', ...LETTERS, ...LETTERS.map((one) => `##${one}`), ':'];
 
 export const tinyConfig = {
