@@ -4,7 +4,7 @@ import type { Manifest } from '../src/core/manifest.js';
 import { type TableFormat, openOutputFolder } from '../src/core/output-folder.js';
 import type { HopRecord } from '../src/core/records.js';
 import { noLabels } from './build-labels.js';
-import { REPAIRED_FAULTS, structureFaults } from './faults.js';
+import { repairedFaults } from './faults.js';
 import { goldClaims, isLabelled } from './gold-claims.js';
 import { heuristicClaims } from './heuristic-claims.js';
 import type { OpenedRecords } from './open-records.js';
@@ -76,8 +76,7 @@ export async function buildClaims(opened: OpenedRecords, options: ClaimOptions):
 
 function goldOrSkipped(record: HopRecord, quarantine: Quarantine, allowMissingGold: boolean): Claim[] {
   const place = { row: record.row, question_id: record.question_id };
-  for (const fault of structureFaults(record))
-    if (REPAIRED_FAULTS.has(fault.kind)) quarantine.repair({ ...place, reason: fault.kind, field: fault.field, detail: fault.detail });
+  for (const fault of repairedFaults(record)) quarantine.repair({ ...place, reason: fault.kind, field: fault.field, detail: fault.detail });
   const skip = (reason: SkipReason, detail: string): Claim[] => {
     quarantine.skip({ ...place, reason, detail });
     return [];

@@ -5,7 +5,7 @@ import { type OutputFolder, type TableFormat, openOutputFolder } from '../src/co
 import { random } from '../src/core/random.js';
 import type { HopRecord } from '../src/core/records.js';
 import { fullwikiWarning, looksLikeFullwiki } from './doctor.js';
-import { REPAIRED_FAULTS, structureFaults } from './faults.js';
+import { repairedFaults } from './faults.js';
 import { isLabelled } from './gold-claims.js';
 import { type Candidate, type CandidateRules, type LabelCandidates, labelCandidates } from './label-candidates.js';
 import { type ClassCounts, type LabelPlan, type Split, planAll, planHalt } from './label-plan.js';
@@ -236,9 +236,8 @@ async function* labelRows(opened: OpenedRecords, rules: CandidateRules, plan: La
   for await (const record of opened.records) {
     const candidates = labelCandidates(record, rules);
     const place = { row: record.row, question_id: record.question_id };
-    for (const fault of structureFaults(record))
-      if (REPAIRED_FAULTS.has(fault.kind))
-        opened.quarantine.repair({ ...place, reason: fault.kind, field: fault.field, detail: fault.detail });
+    for (const fault of repairedFaults(record))
+      opened.quarantine.repair({ ...place, reason: fault.kind, field: fault.field, detail: fault.detail });
     if (candidates.skipped) {
       opened.quarantine.skip({ ...place, ...candidates.skipped });
       continue;

@@ -2,7 +2,7 @@ import type { HopRecord } from '../src/core/records.js';
 import { normaliseSentence, normaliseTitle } from '../src/core/text.js';
 import { type Fault, RECORD_FAULTS, recordFaults } from './faults.js';
 import { goldHops } from '../src/core/gold-hops.js';
-import { hash } from './leakage.js';
+import { type HashSet, makeHashSet, textHash } from './hash-set.js';
 import type { OpenedRecords } from './open-records.js';
 import { type SubsetCheck, type SubsetEntry, subsetEntry } from './subset.js';
 
@@ -96,7 +96,7 @@ export async function examine(opened: OpenedRecords, options: DoctorOptions = {}
 
     if (ids.has(record.question_id)) count('repeated_id', { ...place, field: 'question_id', detail: record.question_id });
     ids.add(record.question_id);
-    const question = hash(normaliseSentence(record.question));
+    const question = textHash(normaliseSentence(record.question));
     const earlier = questions.get(question);
     if (earlier === undefined) questions.set(question, record.question_id);
     else if (earlier !== record.question_id)
@@ -104,9 +104,7 @@ export async function examine(opened: OpenedRecords, options: DoctorOptions = {}
 
     if (other) {
       for (const [kind, key, field, detail] of fingerprintsOf(record)) {
-        if (met[kind].has(key)) continue;
-        met[kind].add(key);
-        if (other[kind].has(key)) count(kind, { ...place, field, detail });
+        if (met[kind].add(key) && other[kind].has(key)) count(kind, { ...place, field, detail });
       }
     }
     const difference = subset?.record(record);
@@ -144,10 +142,15 @@ export function fullwikiWarning(withoutGoldPage: number, questions: number): str
 }
 
 const SHARED = ['shared_id', 'shared_question', 'shared_gold_title', 'shared_gold_sentence'] as const;
-type Fingerprints = { [kind in (typeof SHARED)[number]]: Set<number> };
+type Fingerprints = { [kind in (typeof SHARED)[number]]: HashSet };
 
 function emptyFingerprints(): Fingerprints {
-  return { shared_id: new Set(), shared_question: new Set(), shared_gold_title: new Set(), shared_gold_sentence: new Set() };
+  return {
+    shared_id: makeHashSet(),
+    shared_question: makeHashSet(),
+    shared_gold_title: makeHashSet(),
+    shared_gold_sentence: makeHashSet(),
+  };
 }
 
 async function fingerprints(records: AsyncIterable<HopRecord>): Promise<Fingerprints> {
@@ -158,14 +161,14 @@ async function fingerprints(records: AsyncIterable<HopRecord>): Promise<Fingerpr
 
 function fingerprintsOf(record: HopRecord): [kind: keyof Fingerprints, key: number, field: string, detail: string][] {
   const all: [keyof Fingerprints, number, string, string][] = [
-    ['shared_id', hash(record.question_id), 'question_id', record.question_id],
-    ['shared_question', hash(normaliseSentence(record.question)), 'question', record.question],
+    ['shared_id', textHash(record.question_id), 'question_id', record.question_id],
+    ['shared_question', textHash(normaliseSentence(record.question)), 'question', record.question],
   ];
   for (const hop of goldHops(record).hops) {
-    all.push(['shared_gold_title', hash(normaliseTitle(hop.title)), `pages[${hop.page}].title`, hop.title]);
+    all.push(['shared_gold_title', textHash(normaliseTitle(hop.title)), `pages[${hop.page}].title`, hop.title]);
     for (const { page, sentence } of hop.gold) {
       const text = record.pages[page]?.sentences[sentence] ?? '';
-      all.push(['shared_gold_sentence', hash(normaliseSentence(text)), `pages[${page}].sentences[${sentence}]`, text.trim()]);
+      all.push(['shared_gold_sentence', textHash(normaliseSentence(text)), `pages[${page}].sentences[${sentence}]`, text.trim()]);
     }
   }
   return all;

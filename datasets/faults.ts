@@ -3,7 +3,7 @@ import { foldCase, foldSpace, normaliseSentence, normaliseTitle, words } from '.
 import { labelCandidates } from './label-candidates.js';
 
 /**
- * Faults that a record can have (method.md §3, known-faults A), with what one of them is counted by. Those of REPAIRED_FAULTS are worked
+ * Faults that a record can have (method.md §3, known-faults A), with what one of them is counted by. Those of `repairedFaults` are worked
  * around when claims or label rows are built; the others are for a person to know.
  */
 export const RECORD_FAULTS = {
@@ -28,15 +28,6 @@ export const RECORD_FAULTS = {
 } as const;
 export type RecordFault = keyof typeof RECORD_FAULTS;
 
-/** Faults after which a record is used all the same, the faulty part left out or read as it was meant. */
-export const REPAIRED_FAULTS: ReadonlySet<RecordFault> = new Set([
-  'dangling_sentence',
-  'repeated_title',
-  'title_form',
-  'repeated_fact',
-  'empty_sentence',
-]);
-
 export interface Fault {
   kind: RecordFault;
   field: string;
@@ -50,7 +41,7 @@ export function recordFaults(record: HopRecord): Fault[] {
 
 /** The faults that are seen without comparing sentences: all but `distractor_equals_gold` and those of a decomposition. */
 export function structureFaults(record: HopRecord): Fault[] {
-  const faults: Fault[] = [];
+  const faults: Fault[] = [...repairedFaults(record)];
   const add = (kind: RecordFault, field: string, detail: string): void => void faults.push({ kind, field, detail });
   const shown = JSON.stringify;
   if (words(record.question).length < 3) add('question_too_short', 'question', shown(record.question));
@@ -58,39 +49,49 @@ export function structureFaults(record: HopRecord): Fault[] {
   if (record.pages.length === 0) add('no_context', 'pages', 'no page');
   if (record.supporting.length === 0 && record.decomposition.length === 0) add('no_supporting', 'supporting', 'no fact');
 
+  for (const [page, { sentences }] of record.pages.entries())
+    for (const [sentence, content] of sentences.entries()) {
+      const trimmed = content.trim();
+      if (trimmed !== '' && trimmed.length !== content.length)
+        add('leading_space', `pages[${page}].sentences[${sentence}]`, shown(content.slice(0, 40)));
+    }
+  const missing = new Set<string>();
+  for (const [at, fact] of record.supporting.entries()) {
+    const title = normaliseTitle(fact.title);
+    if (fact.page !== null || missing.has(title)) continue;
+    missing.add(title);
+    add('gold_page_missing', `supporting[${at}]`, `no page has the title ${shown(fact.title)}`);
+  }
+  const titles = new Set(record.supporting.map((fact) => normaliseTitle(fact.title)));
+  if (titles.size === 1) add('single_gold_page', 'supporting', shown([...titles][0]));
+  return faults;
+}
+
+/** Faults after which a record is used all the same, the faulty part left out or read as it was meant. */
+export function repairedFaults(record: HopRecord): Fault[] {
+  const faults: Fault[] = [];
+  const add = (kind: RecordFault, field: string, detail: string): void => void faults.push({ kind, field, detail });
+  const shown = JSON.stringify;
   const firstPage = new Map<string, number>();
   for (const [page, { title, sentences }] of record.pages.entries()) {
     const key = normaliseTitle(title);
     const earlier = firstPage.get(key);
     if (earlier === undefined) firstPage.set(key, page);
     else add('repeated_title', `pages[${page}].title`, `${shown(title)} is page ${earlier}'s title too`);
-    for (const [sentence, content] of sentences.entries()) {
-      const trimmed = content.trim();
-      if (trimmed === '') add('empty_sentence', `pages[${page}].sentences[${sentence}]`, shown(content));
-      else if (trimmed.length !== content.length)
-        add('leading_space', `pages[${page}].sentences[${sentence}]`, shown(content.slice(0, 40)));
-    }
+    for (const [sentence, content] of sentences.entries())
+      if (content.trim() === '') add('empty_sentence', `pages[${page}].sentences[${sentence}]`, shown(content));
   }
   const seen = new Set<string>();
-  const missing = new Set<string>();
   for (const [at, fact] of record.supporting.entries()) {
     const field = `supporting[${at}]`;
     const key = shown([normaliseTitle(fact.title), fact.sentence]);
     if (seen.has(key)) add('repeated_fact', field, key);
     seen.add(key);
-    if (fact.page === null) {
-      if (!missing.has(normaliseTitle(fact.title))) add('gold_page_missing', field, `no page has the title ${shown(fact.title)}`);
-      missing.add(normaliseTitle(fact.title));
-      continue;
-    }
+    if (fact.page === null) continue;
     const page = record.pages[fact.page] as HopRecord['pages'][number];
     if (page.title !== fact.title) add('title_form', field, `${shown(fact.title)} stands for ${shown(page.title)}`);
     if (fact.sentence < 0 || fact.sentence >= page.sentences.length)
       add('dangling_sentence', field, `sentence ${fact.sentence} of ${shown(page.title)}, which has ${page.sentences.length}`);
-  }
-  if (record.supporting.length > 0) {
-    const titles = new Set(record.supporting.map((fact) => normaliseTitle(fact.title)));
-    if (titles.size === 1) add('single_gold_page', 'supporting', shown([...titles][0]));
   }
   return faults;
 }

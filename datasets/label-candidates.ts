@@ -59,7 +59,7 @@ export function labelCandidates(record: HopRecord, rules: CandidateRules = {}): 
 
   const sentenceOf = ({ page, sentence }: SentencePlace): string => record.pages[page]?.sentences[sentence] ?? '';
   const goldPlaces = hops.flatMap((hop) => hop.gold).filter((place) => !isBlank(sentenceOf(place)));
-  const goldTexts = new Set(goldPlaces.map((place) => normaliseSentence(sentenceOf(place))));
+  const isGoldText = textMatcher(goldPlaces.map((place) => sentenceOf(place)));
   const result: LabelCandidates = { ...nothing(), ...counts, claims };
 
   for (const [claim, hop] of hops.entries()) {
@@ -69,7 +69,7 @@ export function labelCandidates(record: HopRecord, rules: CandidateRules = {}): 
       for (const [sentence, content] of (record.pages[page]?.sentences ?? []).entries()) {
         if (isBlank(content)) continue;
         if (gold.has(sentence)) result.match.push({ claim, page, sentence });
-        else if (goldTexts.has(normaliseSentence(content))) result.refusedPartial++;
+        else if (isGoldText(content)) result.refusedPartial++;
         else result.partial.push({ claim, page, sentence });
       }
     }
@@ -81,12 +81,44 @@ export function labelCandidates(record: HopRecord, rules: CandidateRules = {}): 
     if (named.has(normaliseTitle(title))) continue;
     for (const [sentence, content] of sentences.entries()) {
       if (isBlank(content)) continue;
-      if (goldTexts.has(normaliseSentence(content))) result.refusedNull++;
+      if (isGoldText(content)) result.refusedNull++;
       else result.null.push({ claim: -1, page, sentence });
     }
   }
   return result;
 }
+
+/**
+ * Whether a text equals one of these, normalised. ASCII texts are compared by what they keep first (number and sum of their characters
+ * without punctuation and space, case-folded), which spares normalising nearly all of them.
+ */
+function textMatcher(texts: readonly string[]): (text: string) => boolean {
+  const normalised = new Set(texts.map((one) => normaliseSentence(one)));
+  const sums = new Set<number>();
+  for (const one of normalised) sums.add(keptSum(one));
+  return (text) => {
+    const sum = keptSum(text);
+    return (sum < 0 || sums.has(sum)) && normalised.has(normaliseSentence(text));
+  };
+}
+
+/** Equal for ASCII texts that are equal when normalised; −1 for others. */
+function keptSum(text: string): number {
+  let [count, sum] = [0, 0];
+  for (let at = 0; at < text.length; at++) {
+    const unit = text.charCodeAt(at);
+    if (unit >= 128) return -1;
+    const kept = KEPT[unit] as number;
+    if (kept !== 0) {
+      count++;
+      sum += kept;
+    }
+  }
+  return sum * 65_536 + (count % 65_536);
+}
+
+/** For every ASCII character its code in lower case, zero for what normalising drops. */
+const KEPT = Uint8Array.from({ length: 128 }, (_, code) => normaliseSentence(String.fromCharCode(code)).charCodeAt(0) || 0);
 
 function nothing(reason?: SkipReason, detail = ''): LabelCandidates {
   return {

@@ -1,11 +1,12 @@
 import type { LabelRow } from '../src/core/labels.js';
 import { normaliseSentence, normaliseTitle } from '../src/core/text.js';
+import { type HashSet, makeHashSet, eachNgram, textHash } from './hash-set.js';
 import type { Split } from './label-plan.js';
 
 /** Words in an n-gram of the leakage report. */
 export const NGRAM_WORDS = 8;
 /** From this many rows on only one n-gram in 16 (by its hash, so the same ones on both sides) is compared, to bound memory. */
-const SAMPLE_FROM_ROWS = 100_000;
+const SAMPLE_FROM_ROWS = 50_000;
 
 export interface Overlap {
   train: number;
@@ -32,8 +33,7 @@ export interface Leakage {
 }
 
 /**
- * Collects what the rows of the two splits share (known-faults P15). Titles, sentences and n-grams are kept as 52-bit hashes: 2,000,000
- * of them collide with a probability of about one in two thousand.
+ * Collects what the rows of the two splits share (known-faults P15). Titles, sentences and n-grams are kept as hashes.
  *
  * @param expectedRows Decides whether n-grams are sampled.
  */
@@ -49,23 +49,19 @@ export function makeLeakage(expectedRows: number): Leakage {
   return {
     add: (row) => {
       const { split } = row;
-      if (row.row !== lastRow) questions[split].add(hash(normaliseSentence(row.question)));
+      if (row.row !== lastRow) questions[split].add(textHash(normaliseSentence(row.question)));
       lastRow = row.row;
-      const title = hash(normaliseTitle(row.expected_page));
-      if (!expected[split].has(title)) {
-        expected[split].add(title);
+      const title = textHash(normaliseTitle(row.expected_page));
+      if (expected[split].add(title)) {
         if (expected.train.has(title) && expected.dev.has(title) && names.size < 20) names.set(title, row.expected_page);
       }
-      pages[split].add(hash(normaliseTitle(row.evidence_page)));
+      pages[split].add(textHash(normaliseTitle(row.evidence_page)));
       const text = normaliseSentence(row.evidence_sentence);
-      const key = hash(text);
-      if (sentences[split].has(key)) return;
-      sentences[split].add(key);
-      const parts = text.split(' ');
-      for (let at = 0; at + NGRAM_WORDS <= parts.length; at++) {
-        const one = hash(parts.slice(at, at + NGRAM_WORDS).join(' '));
+      const key = textHash(text);
+      if (!sentences[split].add(key)) return;
+      eachNgram(text, NGRAM_WORDS, (one) => {
         if (one % oneIn === 0) ngrams[split].add(one);
-      }
+      });
     },
     report: () => ({
       questions: overlap(questions),
@@ -78,28 +74,15 @@ export function makeLeakage(expectedRows: number): Leakage {
   };
 }
 
-type Sides = { [split in Split]: Set<number> };
+type Sides = { [split in Split]: HashSet };
 
 function makeSides(): Sides {
-  return { train: new Set(), dev: new Set() };
+  return { train: makeHashSet(), dev: makeHashSet() };
 }
 
 /** Distinct values on either side and on both. */
 function overlap({ train, dev }: Sides): Overlap {
   let shared = 0;
-  for (const one of dev) if (train.has(one)) shared++;
+  for (const one of dev.keys()) if (train.has(one)) shared++;
   return { train: train.size, dev: dev.size, shared, share_of_dev: dev.size === 0 ? null : shared / dev.size };
-}
-
-/** 52 bits of two FNV-like hashes over the UTF-16 units, as one safe integer. */
-export function hash(text: string): number {
-  let [a, b] = [0x811c9dc5, 0x9e3779b9];
-  for (let at = 0; at < text.length; at++) {
-    const unit = text.charCodeAt(at);
-    a = Math.imul(a ^ unit, 0x01000193);
-    b = Math.imul(b ^ unit, 0x85ebca6b);
-    b ^= b >>> 15;
-  }
-  a ^= a >>> 16;
-  return (a >>> 6) * 2 ** 26 + (b >>> 6);
 }

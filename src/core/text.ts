@@ -12,6 +12,8 @@ export function normaliseTitle(title: string): string {
 
 /** The form under which sentences count as the same text (method.md §3): NFKC, case folding, no punctuation, white space folded. */
 export function normaliseSentence(sentence: string): string {
+  // ASCII text, most of it, needs none of Unicode's tables; the class is ASCII's part of \p{P}.
+  if (/^[ -~]*$/.test(sentence)) return foldSpace(sentence.toLowerCase().replace(/[!-#%-*,-/:;?@[-\]_{}]+/g, ''));
   return foldSpace(foldCase(sentence.normalize('NFKC')).replace(/\p{P}+/gu, ''));
 }
 
@@ -26,7 +28,7 @@ export function foldCase(text: string): string {
 
 /** White space of any kind to single spaces, none at the ends. */
 export function foldSpace(text: string): string {
-  return text.replace(/\s+/gu, ' ').trim();
+  return text.replace(/\s{2,}|[^\S ]/g, ' ').trim();
 }
 
 /** Words of a text for lexical comparison: runs of letters, digits and marks, case-folded, in order, repeats kept. */
