@@ -12,6 +12,7 @@ import { type ClassCounts, type LabelPlan, type Split, planAll, planHalt } from 
 import { type SplitRule, makeGrouping } from './label-split.js';
 import { makeLeakage } from './leakage.js';
 import type { OpenedRecords } from './open-records.js';
+import type { Quarantine } from './quarantine.js';
 
 export const PRESETS = ['halt'] as const;
 
@@ -108,7 +109,7 @@ async function writeLabels(
   const classes = { train: { match: 0, partial: 0, null: 0 }, dev: { match: 0, partial: 0, null: 0 } };
   const questions = { train: 0, dev: 0 };
   async function* written(): AsyncGenerator<LabelRow> {
-    for await (const made of labelRows(opened, rules, plan, seed)) {
+    for await (const made of labelRows(opened, survey.usable, rules, plan, seed)) {
       const [{ split } = { split: undefined }] = made;
       if (split) questions[split]++;
       for (const row of made) {
@@ -122,7 +123,7 @@ async function writeLabels(
   await out.table('labels', labelColumns, written(), options.format);
   const report = leakage.report();
   await out.file('leakage.json', `${JSON.stringify(report, null, 2)}\n`);
-  await out.jsonl('quarantine.jsonl', opened.quarantine.entries);
+  await out.jsonl('quarantine.jsonl', survey.quarantine.entries);
   const warnings: string[] = [];
   for (const split of ['train', 'dev'] as const) if (rows[split] === 0) warnings.push(`the ${split} split has no rows`);
   if (report.expected_pages.shared > 0)
@@ -141,9 +142,9 @@ async function writeLabels(
       refused_partial_equals_gold: survey.refusedPartial,
       dangling_facts: survey.danglingFacts,
       hops_without_evidence: survey.hopsWithoutEvidence,
-      repaired: { ...opened.quarantine.repaired },
+      repaired: survey.quarantine.repaired,
     },
-    quarantined: opened.quarantine.skipped,
+    quarantined: survey.quarantine.skipped,
     warnings,
     details: { dataset: opened.dataset, splitter: opened.splitter, derived: options.derive ?? null },
   });
@@ -165,12 +166,15 @@ interface Survey {
   missing: number;
   /** One entry a record that yields candidates, in file order. */
   counts: ClassCounts[];
+  /** For every record, in file order, whether it yields candidates. */
+  usable: boolean[];
   groups: number[][];
   candidates: { [label in Label]: number };
   refusedNull: number;
   refusedPartial: number;
   danglingFacts: number;
   hopsWithoutEvidence: number;
+  quarantine: Pick<Quarantine, 'entries' | 'skipped' | 'repaired'>;
 }
 
 async function surveyRecords(opened: OpenedRecords, rules: CandidateRules, splitBy: SplitRule): Promise<Survey> {
@@ -178,12 +182,14 @@ async function surveyRecords(opened: OpenedRecords, rules: CandidateRules, split
     records: 0,
     missing: 0,
     counts: [],
+    usable: [],
     groups: [],
     candidates: { match: 0, partial: 0, null: 0 },
     refusedNull: 0,
     refusedPartial: 0,
     danglingFacts: 0,
     hopsWithoutEvidence: 0,
+    quarantine: { entries: [], skipped: {}, repaired: {} },
   };
   const grouping = makeGrouping(splitBy);
   let labelled = false;
@@ -197,7 +203,13 @@ async function surveyRecords(opened: OpenedRecords, rules: CandidateRules, split
     survey.danglingFacts += candidates.danglingFacts;
     survey.hopsWithoutEvidence += candidates.hopsWithoutEvidence;
     if (candidates.skipped?.reason === 'gold_page_missing') survey.missing++;
-    if (candidates.skipped) continue;
+    const place = { row: record.row, question_id: record.question_id };
+    for (const { kind, field, detail } of repairedFaults(record)) opened.quarantine.repair({ ...place, reason: kind, field, detail });
+    survey.usable.push(!candidates.skipped);
+    if (candidates.skipped) {
+      opened.quarantine.skip({ ...place, ...candidates.skipped });
+      continue;
+    }
     survey.counts.push({ match: candidates.match.length, partial: candidates.partial.length, null: candidates.null.length });
     for (const label of LABELS) survey.candidates[label] += candidates[label].length;
     grouping.add(
@@ -212,6 +224,9 @@ async function surveyRecords(opened: OpenedRecords, rules: CandidateRules, split
       { file: opened.file },
     );
   survey.groups = grouping.groups();
+  // The second reading starts the quarantine anew, with what the reader itself finds.
+  const { entries, skipped, repaired } = opened.quarantine;
+  survey.quarantine = { entries: [...entries], skipped: { ...skipped }, repaired: { ...repaired } };
   return survey;
 }
 
@@ -230,23 +245,24 @@ function refuseUnderived(opened: OpenedRecords, derive: CandidateRules['derive']
   );
 }
 
-async function* labelRows(opened: OpenedRecords, rules: CandidateRules, plan: LabelPlan, seed: number): AsyncGenerator<LabelRow[]> {
+async function* labelRows(
+  opened: OpenedRecords,
+  usable: readonly boolean[],
+  rules: CandidateRules,
+  plan: LabelPlan,
+  seed: number,
+): AsyncGenerator<LabelRow[]> {
   const nullClaim = random(seed, 'labels', 'null-claim');
+  let at = 0;
   let question = 0;
   for await (const record of opened.records) {
-    const candidates = labelCandidates(record, rules);
-    const place = { row: record.row, question_id: record.question_id };
-    for (const fault of repairedFaults(record))
-      opened.quarantine.repair({ ...place, reason: fault.kind, field: fault.field, detail: fault.detail });
-    if (candidates.skipped) {
-      opened.quarantine.skip({ ...place, ...candidates.skipped });
-      continue;
-    }
-    const at = question++;
-    const split = plan.split(at);
+    if (usable[at++] !== true) continue;
+    const which = question++;
+    const split = plan.split(which);
     if (split === null) continue;
+    const candidates = labelCandidates(record, rules);
     yield LABELS.flatMap((label) =>
-      plan.pick(at, label).map((ordinal) => {
+      plan.pick(which, label).map((ordinal) => {
         const candidate = candidates[label][ordinal] as Candidate;
         const claim = label === 'null' ? nullClaim.int(candidates.claims.length) : candidate.claim;
         return labelRow(record, candidates, { ...candidate, claim }, label, split);
