@@ -11,10 +11,12 @@ export interface Batch {
 }
 
 /**
- * Groups texts by padded length, shortest first, into batches of at most `BATCH_TOKENS` tokens (one text at least). The padded length of a text
- * follows from its own length alone, never from its neighbours: so its vector does not depend on what it was encoded together with.
+ * Groups texts by padded length, shortest first, into batches of at most `BATCH_TOKENS` tokens (one text at least). The padded length of a
+ * text follows from its own length alone, never from its neighbours: so its vector does not depend on what it was encoded together with.
+ * With `alone` every text is a batch without padding: an int8 model scales its numbers by the largest of the whole batch.
  */
-export function planBatches(lengths: readonly number[]): Batch[] {
+export function planBatches(lengths: readonly number[], alone = false): Batch[] {
+  if (alone) return lengths.map((length, at) => ({ length, members: [at] }));
   const byLength = new Map<number, number[]>();
   for (const [at, length] of lengths.entries()) {
     const padded = Math.ceil(length / PAD_TO) * PAD_TO;

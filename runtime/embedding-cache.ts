@@ -40,16 +40,12 @@ export async function cachedEncoder(encoder: Encoder, cacheDir: string): Promise
   return {
     identity: encoder.identity,
     counts,
+    tokenCount: (text, role) => encoder.tokenCount(text, role),
     encode: async (texts, role, options = {}) => {
       const keys = texts.map((text) => embeddingKey(role, text));
-      const found = new Map<string, Float32Array>();
+      const found = store.read(keys);
       const missing = new Map<string, string>();
-      for (const [at, key] of keys.entries()) {
-        if (found.has(key) || missing.has(key)) continue;
-        const vector = store.read(key);
-        if (vector) found.set(key, vector);
-        else missing.set(key, texts[at] as string);
-      }
+      for (const [at, key] of keys.entries()) if (!found.has(key)) missing.set(key, texts[at] as string);
       counts.cached += found.size;
       const total = found.size + missing.size;
       for (const chunk of chunksByLength([...missing])) {
@@ -96,7 +92,8 @@ function chunksByLength(missing: [string, string][]): [string, string][][] {
 }
 
 interface Store {
-  read(key: string): Float32Array | undefined;
+  /** Those of the keys that are on the disk. */
+  read(keys: readonly string[]): Map<string, Float32Array>;
   append(records: readonly (readonly [string, Float32Array])[]): void;
   close(): void;
 }
@@ -107,44 +104,65 @@ async function openStore(folder: string, identity: EncoderIdentity): Promise<Sto
   await writeFileAtomic(join(folder, 'identity.json'), `${canonicalJson(identity)}\n`);
   const vectorBytes = identity.dimensions * 4;
   const recordBytes = KEY_BYTES + vectorBytes + CRC_BYTES;
-  const index = new Map<string, { shard: number; at: number }>();
-  const shards: number[] = [];
+  const index = new Map<string, { shard: string; at: number }>();
   for (const name of (await readdir(folder)).filter((one) => one.endsWith('.shard')).toSorted()) {
-    const shard = openSync(join(folder, name), 'r');
-    shards.push(shard);
-    for (const { key, at } of wholeRecords(shard, recordBytes)) if (!index.has(key)) index.set(key, { shard, at });
+    const shard = join(folder, name);
+    reading(shard, (file) => {
+      for (const { key, at } of wholeRecords(file, recordBytes)) if (!index.has(key)) index.set(key, { shard, at });
+    });
   }
-  let own: { shard: number; bytes: number } | undefined;
+  let own: { shard: string; file: number; bytes: number } | undefined;
   return {
-    read: (key) => {
-      const place = index.get(key);
-      if (place === undefined) return undefined;
-      const vector = new Float32Array(identity.dimensions);
-      readSync(place.shard, new Uint8Array(vector.buffer), 0, vectorBytes, place.at + KEY_BYTES);
-      return vector;
+    read: (keys) => {
+      // Shard by shard: every process leaves one behind, and only so many files may be open.
+      const wanted = new Map<string, Map<string, number>>();
+      for (const key of keys) {
+        const place = index.get(key);
+        if (place !== undefined) wanted.set(place.shard, (wanted.get(place.shard) ?? new Map<string, number>()).set(key, place.at));
+      }
+      const found = new Map<string, Float32Array>();
+      for (const [shard, places] of wanted) {
+        reading(shard, (file) => {
+          for (const [key, at] of places) {
+            const vector = new Float32Array(identity.dimensions);
+            readSync(file, new Uint8Array(vector.buffer), 0, vectorBytes, at + KEY_BYTES);
+            found.set(key, vector);
+          }
+        });
+      }
+      return found;
     },
     append: (records) => {
       if (own === undefined) {
-        const shard = openSync(join(folder, `${process.pid}-${randomBytes(6).toString('hex')}.shard`), 'wx+');
-        shards.push(shard);
-        own = { shard, bytes: 0 };
+        const shard = join(folder, `${process.pid}-${randomBytes(6).toString('hex')}.shard`);
+        own = { shard, file: openSync(shard, 'wx'), bytes: 0 };
       }
       const bytes = Buffer.concat(records.map(([key, vector]) => recordOf(key, vector)));
-      for (let done = 0; done < bytes.length;) done += writeSync(own.shard, bytes, done, bytes.length - done, own.bytes + done);
+      for (let done = 0; done < bytes.length;) done += writeSync(own.file, bytes, done, bytes.length - done, own.bytes + done);
       for (const [position, [key]] of records.entries()) index.set(key, { shard: own.shard, at: own.bytes + position * recordBytes });
       own.bytes += bytes.length;
     },
     close: () => {
-      for (const shard of shards) closeSync(shard);
+      if (own !== undefined) closeSync(own.file);
+      own = undefined;
     },
   };
 }
 
+function reading(path: string, use: (file: number) => void): void {
+  const file = openSync(path, 'r');
+  try {
+    use(file);
+  } finally {
+    closeSync(file);
+  }
+}
+
 /** The records of a shard whose checksum holds; a torn tail, and anything else that is not whole, is passed over and made again. */
-function* wholeRecords(shard: number, recordBytes: number): Generator<{ key: string; at: number }> {
+function* wholeRecords(file: number, recordBytes: number): Generator<{ key: string; at: number }> {
   const buffer = Buffer.alloc(recordBytes * READ_RECORDS);
   for (let start = 0; ; start += buffer.length) {
-    const got = readSync(shard, buffer, 0, buffer.length, start);
+    const got = readSync(file, buffer, 0, buffer.length, start);
     for (let at = 0; at + recordBytes <= got; at += recordBytes) {
       const content = buffer.subarray(at, at + recordBytes - CRC_BYTES);
       if (crc32(content) === buffer.readUInt32LE(at + content.length)) yield { key: content.toString('hex', 0, KEY_BYTES), at: start + at };

@@ -2,6 +2,7 @@ import { stat } from 'node:fs/promises';
 import { join } from 'node:path';
 import type { EncoderIdentity, Role } from '../src/core/embeddings.js';
 import { InputError } from '../src/core/errors.js';
+import { cacheFolder, modelFolder } from '../src/core/homes.js';
 import type { OnProgress } from '../src/core/progress.js';
 import { planBatches } from './batches.js';
 import { KNOWN_ENCODERS } from './known-encoders.js';
@@ -25,14 +26,16 @@ export interface Encoder {
    * `identity.max_tokens` are cut off before the last special token.
    */
   encode(texts: readonly string[], role: Role, options?: EncodeOptions): Promise<Float32Array[]>;
+  /** Tokens of a text with its prefix and the special tokens, before anything is cut off. */
+  tokenCount(text: string, role: Role): number;
   close(): Promise<void>;
 }
 
 export interface EncoderOptions {
-  /** Where known encoders are looked for (core's `modelFolder`). */
-  modelDir: string;
-  /** Where the built-in encoder is converted to (core's `cacheFolder`). */
-  cacheDir: string;
+  /** Where known encoders are looked for. Default: core's `modelFolder`, as of the command line. */
+  modelDir?: string | undefined;
+  /** Where the built-in encoder is converted to. Default: core's `cacheFolder`. */
+  cacheDir?: string | undefined;
   /** Default: what is known of the name, else what the folder says. */
   queryPrefix?: string | undefined;
   passagePrefix?: string | undefined;
@@ -47,11 +50,11 @@ export const BUILT_IN_ENCODER = 'minilm';
  * Opens `minilm` (built in), a known encoder (its folder in the model folder), or any folder with a BERT-family ONNX sentence encoder. Nothing is
  * downloaded. Throws InputError that says where was looked, or which option is missing.
  */
-export async function openEncoder(nameOrFolder: string, options: EncoderOptions): Promise<Encoder> {
+export async function openEncoder(nameOrFolder: string, options: EncoderOptions = {}): Promise<Encoder> {
   const dtype = options.dtype ?? 'fp32';
   const wishes = { dtype, queryPrefix: options.queryPrefix, passagePrefix: options.passagePrefix, pooling: options.pooling };
   if (nameOrFolder === BUILT_IN_ENCODER) {
-    const { folder, sourceSha256, converter } = await minilmFolder(options.cacheDir);
+    const { folder, sourceSha256, converter } = await minilmFolder(cacheFolder(options.cacheDir));
     return openFolder(folder, wishes, { name: BUILT_IN_ENCODER, model_sha256: sourceSha256, converter });
   }
   const known = KNOWN_ENCODERS[nameOrFolder];
@@ -63,7 +66,7 @@ export async function openEncoder(nameOrFolder: string, options: EncoderOptions)
     }
     return openFolder(nameOrFolder, wishes, { name: folderName(nameOrFolder), converter: null });
   }
-  const folder = join(options.modelDir, nameOrFolder);
+  const folder = join(modelFolder(options.modelDir), nameOrFolder);
   if (!(await isFolder(folder))) {
     throw new InputError(
       `encoder ${nameOrFolder}: no folder ${folder}; nothing is downloaded by itself: put the ONNX files of ${known.source} there, or name another --model-dir`,
@@ -90,7 +93,7 @@ async function openFolder(
   const model = await openTokenModel(described.file);
   const { pooling, maxTokens } = described;
   // The width of the graph's output, not what config.json says of it.
-  const [probe] = await encodeTexts(model, ['a'], { prefix: '', pooling, maxTokens });
+  const [probe] = await encodeTexts(model, ['a'], { prefix: '', pooling, maxTokens, alone: true });
   const identity: EncoderIdentity = {
     name: origin.name,
     model_sha256: origin.model_sha256 ?? described.modelSha256,
@@ -103,13 +106,16 @@ async function openFolder(
     max_tokens: maxTokens,
     dimensions: (probe as Float32Array).length,
   };
+  const prefix = (role: Role): string => (role === 'query' ? identity.query_prefix : identity.passage_prefix);
   return {
     identity,
+    tokenCount: (text, role) => model.tokens(prefix(role) + text).length,
     encode: (texts, role, options) =>
       encodeTexts(model, texts, {
-        prefix: role === 'query' ? identity.query_prefix : identity.passage_prefix,
+        prefix: prefix(role),
         pooling,
         maxTokens,
+        alone: wishes.dtype === 'int8',
         ...options,
       }),
     close: () => model.close(),
@@ -119,12 +125,15 @@ async function openFolder(
 async function encodeTexts(
   model: TokenModel,
   texts: readonly string[],
-  options: EncodeOptions & { prefix: string; pooling: Pooling; maxTokens: number },
+  options: EncodeOptions & { prefix: string; pooling: Pooling; maxTokens: number; alone: boolean },
 ): Promise<Float32Array[]> {
   const tokens = texts.map((text) => truncated(model.tokens(options.prefix + text), options.maxTokens));
   const vectors = Array.from<Float32Array>({ length: texts.length });
   let done = 0;
-  for (const { length, members } of planBatches(tokens.map((one) => one.length))) {
+  for (const { length, members } of planBatches(
+    tokens.map((one) => one.length),
+    options.alone,
+  )) {
     options.signal?.throwIfAborted();
     const { values, width } = await model.hidden(
       padded(

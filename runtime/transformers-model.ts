@@ -76,7 +76,8 @@ export async function openTokenModel(file: ModelFile): Promise<TokenModel> {
       if (states === undefined || states.dims.length !== 3) {
         throw new InputError(`the graph gives ${Object.keys(output).join(', ')}, expected last_hidden_state`, { file: file.folder });
       }
-      return { values: states.data as Float32Array, width: states.dims[2] as number };
+      const floats = states.type === 'float32' ? states : states.to('float32');
+      return { values: floats.data as Float32Array, width: states.dims[2] as number };
     },
     close: async () => {
       await model.dispose();

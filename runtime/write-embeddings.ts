@@ -57,7 +57,19 @@ export async function writeEmbeddings(texts: EmbeddingTexts, encoder: Encoder, o
   const count = await out.table('embeddings', embeddingColumns, rows, format);
   return out.finish({
     counts: { rows: count, ...texts.counts },
-    warnings: texts.warnings,
+    warnings: [...texts.warnings, ...cutTexts(texts, encoder)],
     details: { encoder: encoder.identity, ...details },
   });
+}
+
+/** A text that is cut off gets a plausible vector all the same, so it is said. */
+function cutTexts({ entries }: EmbeddingTexts, encoder: Encoder): string[] {
+  const limit = encoder.identity.max_tokens;
+  const prefix = Math.max(encoder.identity.query_prefix.length, encoder.identity.passage_prefix.length);
+  // A token stands for a byte of UTF-8 or more, so only long texts have to be counted.
+  const long = entries.filter(({ text }) => Buffer.byteLength(text) + prefix + 2 > limit);
+  const cut = long.filter(({ text, role }) => encoder.tokenCount(text, role) > limit).length;
+  return cut === 0
+    ? []
+    : [`${cut} of ${entries.length} texts have more than the encoder's ${limit} tokens; what lies beyond was not embedded`];
 }

@@ -60,3 +60,12 @@ test('refuses a folder of another kind, and one that does not name its encoder',
     message: `${nameless}, field details.encoder: the manifest does not say the encoder's identity`,
   });
 });
+
+test('P37: texts beyond the limit of the encoder are counted and said', async () => {
+  const dir = await mkdtemp(join(tmpdir(), 'hopgate-'));
+  // The counting encoder has a token a letter and 512 of them.
+  const texts = textsOf(2);
+  const entries = ['x'.repeat(512), 'x'.repeat(513)].map((text) => ({ key: embeddingKey('query', text), role: 'query' as const, text }));
+  const manifest = await writeEmbeddings({ ...texts, entries }, countingEncoder(), { dir, seed: 13 });
+  assert.deepEqual(manifest.warnings, ["1 of 2 texts have more than the encoder's 512 tokens; what lies beyond was not embedded"]);
+});

@@ -23,6 +23,7 @@ export function countingEncoder(name = 'counting'): Encoder & { calls: number; t
       encoder.texts.push(...texts);
       return Promise.resolve(texts.map((text) => hashed(`${role} ${text}`)));
     },
+    tokenCount: (text) => text.length,
     close: () => Promise.resolve(),
   };
   return encoder;

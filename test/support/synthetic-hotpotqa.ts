@@ -12,7 +12,8 @@ export interface SyntheticOptions {
 
 const NOUNS = 'river bridge tower museum harbour mill valley academy theatre station castle garden library market chapel island'.split(' ');
 const VERBS = 'crosses opened closed joined left built sold named visited crossed painted founded moved kept won lost'.split(' ');
-const OTHERS = 'the old north first town small early large former year well known stone local public later second with from near after'.split(' ');
+const OTHERS =
+  'the old north first town small early large former year well known stone local public later second with from near after'.split(' ');
 const PAGES = 10;
 const SENTENCE_STOCK = 4096;
 
@@ -42,7 +43,10 @@ export async function writeSyntheticHotpotqa(file: string, options: SyntheticOpt
     while (questions < wanted && bytes + buffered.length < wantedBytes) {
       const pages = Array.from({ length: PAGES }, (_, page) => {
         const title = `${word(NOUNS)} ${questions}-${page}`;
-        const sentences = Array.from({ length: 2 + stream.int(5) }, (__, at) => `${at === 0 ? '' : ' '}The ${title} ${stock[stream.int(SENTENCE_STOCK)]}`);
+        const sentences = Array.from(
+          { length: 2 + stream.int(5) },
+          (__, at) => `${at === 0 ? '' : ' '}The ${title} ${stock[stream.int(SENTENCE_STOCK)]}`,
+        );
         return { title, sentences };
       });
       const gold = stream.sample(pages, 2);
