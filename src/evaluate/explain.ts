@@ -1,8 +1,14 @@
 import type { Profile, ProfileFold } from '../../runtime/index.js';
-import { figure, signed, textTable, withInterval } from './text-table.js';
+import { type Cells, figure, signed, textTable, withInterval } from './text-table.js';
 
 /** The folds of a calibration as a table: where τ was chosen and what it does on questions it was not chosen on. */
-export function foldTable({ folds, bar }: Pick<Profile, 'folds' | 'bar'>): string {
+export function foldTable(profile: Pick<Profile, 'folds' | 'bar'>): string {
+  const { header, rows } = foldCells(profile);
+  return textTable(header, rows);
+}
+
+/** The same table as cells, for a page. */
+export function foldCells({ folds, bar }: Pick<Profile, 'folds' | 'bar'>): Cells {
   const rows = folds.map((fold) => [
     fold.target,
     String(fold.all.questions.valid),
@@ -18,13 +24,11 @@ export function foldTable({ folds, bar }: Pick<Profile, 'folds' | 'bar'>): strin
     `${tauText(fold.exact.tau)}: ${figure(fold.exact.call_cut)} at ${figure(fold.exact.agreement)}`,
     figure(fold.frontier.call_cut),
   ]);
-  return textTable(
-    [
-      'target', 'n', 'τ', 'call cut', `agreement (bar ${bar})`, 'safety', 'own', 'Δcoverage',
-      'n outside split', 'call cut', 'agreement', 'exact τ: cut at agreement', 'own frontier cut',
-    ], // prettier-ignore
-    rows,
-  );
+  const header = [
+    'target', 'n', 'τ', 'call cut', `agreement (bar ${bar})`, 'safety', 'own', 'Δcoverage',
+    'n outside split', 'call cut', 'agreement', 'exact τ: cut at agreement', 'own frontier cut',
+  ]; // prettier-ignore
+  return { header, rows };
 }
 
 /** A profile in words: what to expect, where it holds, what the numbers are made of, and what it is not valid for (known faults P28, P36). */

@@ -3,11 +3,12 @@ export function escapeHtml(text: string): string {
   return text.replace(/[&<>"']/g, (character) => `&#${character.charCodeAt(0)};`);
 }
 
-/** A table of plain texts; cells that look like numbers stand at the right. */
+/** A table of plain texts; cells that look like numbers stand at the right, but for the first column, which holds names. */
 export function htmlTable(header: readonly string[], rows: readonly (readonly string[])[]): string {
   const head = header.map((cell) => `<th scope="col">${escapeHtml(cell)}</th>`).join('');
   const body = rows.map(
-    (row) => `<tr>${row.map((cell) => `<td${/^[−–+\-\d]/.test(cell) ? ' class="n"' : ''}>${escapeHtml(cell)}</td>`).join('')}</tr>`,
+    (row) =>
+      `<tr>${row.map((cell, column) => `<td${column > 0 && /^[−–+\-\d]/.test(cell) ? ' class="n"' : ''}>${escapeHtml(cell)}</td>`).join('')}</tr>`,
   );
   return `<div class="wide"><table><thead><tr>${head}</tr></thead><tbody>\n${body.join('\n')}\n</tbody></table></div>`;
 }

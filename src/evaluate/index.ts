@@ -23,6 +23,8 @@ export {
 } from './policies.js';
 export type { DatasetRun, Exclusions, QuestionCounts, QuestionRun } from './question-run.js';
 export { type Replay, type ReplayRow, type ReplayedDataset, type ReplayedSystem, replay, replayRows, replayTable } from './replay.js';
+export { type ReportSources, buildReport, readReportSources } from './report.js';
+export { type Section, htmlParagraphs, htmlTable } from './html-page.js';
 export { CONSTRAINTS, type Constraint, type SafetyReference, type Selection, type TauGrid, selectTau } from './select-tau.js';
 export { SYSTEM_NAMES, type SystemSettings, type SystemSpec, parseSystems } from './systems.js';
 export { figure, signed, textTable, withInterval } from './text-table.js';

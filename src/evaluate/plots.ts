@@ -17,16 +17,21 @@ export function frontierPlot(series: readonly FrontierSeries[], bar: number): st
   const line = series.flatMap(({ name, points }) => envelope(points).map((point) => ({ name, ...point })));
   const chosen = series.flatMap(({ name, chosen: point }) => (point ? [{ name, ...point }] : []));
   const lowest = Math.min(bar, ...line.map((point) => point.agreement));
-  const left = Math.max(0, Math.min(0.7, Math.floor(lowest * 20) / 20));
-  const labels = series.flatMap(({ name, points }) => {
+  // What a threshold does far below the bar is of no use to anybody.
+  const left = Math.max(0.5, Math.min(0.8, Math.floor(lowest * 20) / 20));
+  const labels = series.flatMap(({ name, points }, at) => {
     const shown = envelope(points).filter((point) => point.agreement >= left);
-    const first = shown[0];
-    return first ? [{ name, ...first }] : [];
+    // Each name at another place along its line, so that lines which lie close do not have their names on each other.
+    const wanted = left + (1 - left) * ((at + 0.5) / (series.length + 1));
+    const nearest = shown.toSorted((a, b) => Math.abs(a.agreement - wanted) - Math.abs(b.agreement - wanted))[0];
+    return nearest ? [{ name, ...nearest }] : [];
   });
   return svg({
     width: 720,
     height: 420,
     marginLeft: 56,
+    marginBottom: 48,
+    marginTop: 34,
     marginRight: 24,
     grid: true,
     ariaLabel: 'Frontier: largest call cut at each stop-loop agreement',
@@ -51,7 +56,18 @@ export function frontierPlot(series: readonly FrontierSeries[], bar: number): st
       }),
       Plot.line(line, { x: 'agreement', y: 'cut', stroke: 'name', strokeWidth: 2, curve: 'step-before', clip: true }),
       Plot.dot(chosen, { x: 'agreement', y: 'cut', fill: 'name', stroke: 'black', symbol: 'star', r: 7 }),
-      Plot.text(labels, { x: 'agreement', y: 'cut', text: 'name', fill: 'name', textAnchor: 'start', dx: 6, dy: -8, fontWeight: 'bold' }),
+      Plot.text(labels, {
+        x: 'agreement',
+        y: 'cut',
+        text: 'name',
+        fill: 'name',
+        textAnchor: 'start',
+        dx: 4,
+        dy: -10,
+        fontWeight: 'bold',
+        stroke: 'white',
+        strokeWidth: 4,
+      }),
     ],
   });
 }

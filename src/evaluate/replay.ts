@@ -3,7 +3,7 @@ import { type MeasureOptions, type Measures, measure } from './measures.js';
 import { type Outcome, type Policy, alwaysVerify, isCovered } from './policies.js';
 import type { DatasetRun, QuestionRun } from './question-run.js';
 import { type ReadySystem, type SystemSettings, type SystemSpec, readySystem } from './systems.js';
-import { figure, signed, textTable, withInterval } from './text-table.js';
+import { type Cells, figure, signed, textTable, withInterval } from './text-table.js';
 
 export interface ReplayedSystem extends Omit<ReadySystem, 'policy'> {
   measures: Measures;
@@ -95,15 +95,26 @@ export function* replayRows(runs: readonly DatasetRun[], specs: readonly SystemS
 }
 
 /** The table that a person reads, one block a dataset. */
-export function replayTable({ datasets, pooled, breakEven }: Replay): string {
-  const blocks = [...datasets, ...(pooled ? [pooled] : [])].map(({ dataset, systems }) => {
+export function replayTable(replayed: Replay): string {
+  const blocks = replayCells(replayed).map(({ title, cells }) => `${title}\n${textTable(cells.header, cells.rows)}`);
+  return [...blocks, replayNotes(replayed).join('\n')].filter((one) => one !== '').join('\n\n');
+}
+
+/** The same tables as cells, for a page. */
+export function replayCells({ datasets, pooled }: Pick<Replay, 'datasets' | 'pooled'>): { title: string; cells: Cells }[] {
+  return [...datasets, ...(pooled ? [pooled] : [])].map(({ dataset, systems }) => {
     const counts = (systems[0] as ReplayedSystem).measures.questions;
-    return `${dataset}: ${counts.rows} rows, ${counts.unique} unique ids, ${counts.valid} valid questions\n${textTable(HEADER, systems.map(tableRow))}`;
+    return {
+      title: `${dataset}: ${counts.rows} rows, ${counts.unique} unique ids, ${counts.valid} valid questions`,
+      cells: { header: [...HEADER], rows: systems.map(tableRow) },
+    };
   });
-  const notes = new Set(
-    datasets.flatMap(({ systems }) => systems.flatMap((one) => (one.note === null ? [] : [`${one.label}: ${one.note}`]))),
-  );
-  return [...blocks, [...notes, ...breakEven].join('\n')].filter((one) => one !== '').join('\n\n');
+}
+
+/** What stands below the tables: what differs in a system, and what the gate's deferral costs. */
+export function replayNotes({ datasets, breakEven }: Pick<Replay, 'datasets' | 'breakEven'>): string[] {
+  const notes = datasets.flatMap(({ systems }) => systems.flatMap((one) => (one.note === null ? [] : [`${one.label}: ${one.note}`])));
+  return [...new Set(notes), ...breakEven];
 }
 
 const HEADER = [

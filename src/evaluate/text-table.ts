@@ -1,5 +1,11 @@
 import type { Measured } from './measures.js';
 
+/** A table before it is drawn, as text or as HTML. */
+export interface Cells {
+  header: string[];
+  rows: string[][];
+}
+
 /** Columns of equal width, the first to the left, all others to the right. */
 export function textTable(header: readonly string[], rows: readonly (readonly string[])[]): string {
   const all = [header, ...rows];

@@ -3,14 +3,17 @@ import { calibrate } from './calibrate.js';
 import { claimsBuild } from './claims-build.js';
 import { dataDoctor } from './data-doctor.js';
 import { decide } from './decide.js';
+import { demo } from './demo.js';
 import { embed } from './embed.js';
 import { explain } from './explain.js';
 import { labelsBuild } from './labels-build.js';
 import { replay } from './replay.js';
+import { report } from './report.js';
 import { trajectoriesRun } from './trajectories-run.js';
 
 /** Every command of this version, in the order in which the usage lists them. */
 export const commands: readonly Command[] = [
+  demo,
   dataDoctor,
   claimsBuild,
   labelsBuild,
@@ -20,4 +23,5 @@ export const commands: readonly Command[] = [
   calibrate,
   explain,
   replay,
+  report,
 ];
