@@ -141,7 +141,7 @@ function foldWords(fold: ProfileFold, { bar }: Profile): string[] {
         ]
       : []),
     ...(extent === null ? [] : [`    ${extent}`]),
-    `    The best τ for ${fold.target} alone would save ${percent(fold.frontier.call_cut)} at the bar: choosing it elsewhere costs ${figure(100 * (fold.frontier.call_cut - (all.call_cut.value ?? 0)), 1)} points${fold.miss ? ' (and misses)' : ''}.`,
+    `    The best τ for ${fold.target} alone would save ${percent(fold.frontier.call_cut)} at the bar${fold.miss ? '.' : `: choosing it elsewhere costs ${figure(100 * (fold.frontier.call_cut - (all.call_cut.value ?? 0)), 1)} points.`}`,
   ];
 }
 

@@ -127,7 +127,9 @@ export async function loadRun(
     options.onProgress?.(seen, hops?.size ?? null);
   }
   for (const key of hops?.keys() ?? []) rowEnd = Math.max(rowEnd, Number(key.slice(0, key.indexOf('/'))) + 1);
-  const rows = Math.max(seen, hops?.size ?? 0);
+  // Questions that the agent left out (no follow-ups, no pages) are not in the tables, only counted.
+  const asked = typeof manifest.counts.asked === 'number' ? manifest.counts.asked : 0;
+  const rows = Math.max(seen, hops?.size ?? 0, asked);
   excluded.no_loop = rows - seen;
   const table =
     manifest.outputs.find((one) => one.name.startsWith('records.')) ?? manifest.outputs.find((one) => one.name.startsWith('trajectories.'));
