@@ -3,7 +3,7 @@ import { random } from '../core/random.js';
 import { type Extent, type FrontierPoint, cutAtAgreement, describe } from './frontier.js';
 import { type Certificate, certify } from './guarantee.js';
 import { type Measures, measure } from './measures.js';
-import { gate } from './policies.js';
+import { alwaysVerify, gate } from './policies.js';
 import type { DatasetRun, QuestionRun } from './question-run.js';
 import { type Constraint, type SafetyReference, type Selection, type TauGrid, selectTau } from './select-tau.js';
 import { type ThresholdCurve, pointAt, thresholdCurve } from './threshold-curve.js';
@@ -90,16 +90,18 @@ export function calibrate(runs: readonly DatasetRun[], options: CalibrationOptio
   for (const run of runs) {
     if (run.questions.length === 0) throw new InputError(`dataset ${run.dataset}: no question is left (${exclusionWords(run)})`);
   }
+  const curveOf = curveCache();
   const training = new Map(runs.filter((run) => run.dataset !== target).map((run) => [run.dataset, trainingPart(run, options)]));
-  const chosen = choose([...training.values()], options);
-  const folds = runs.length === 1 ? partFolds(runs[0] as DatasetRun, options) : datasetFolds(runs, training, options);
+  const { selection, certificate } = choose([...training.values()], curveOf, options);
+  const folds = runs.length === 1 ? partFolds(runs[0] as DatasetRun, curveOf, options) : datasetFolds(runs, training, curveOf, options);
   const withoutGold = runs.every((run) => run.questions.every((question) => question.goldLoop === null));
   return {
     mode: runs.length === 1 ? 'k-fold' : target === undefined ? 'leave-one-dataset-out' : 'target',
-    tau: chosen.selection.tau,
-    extent: chosen.selection.extent,
+    tau: selection.tau,
+    extent: selection.extent,
     trainedOn: [...training.keys()],
-    ...chosen,
+    selection,
+    certificate,
     folds,
     withoutGold,
     warnings: warningsOf(runs, folds, withoutGold, options),
@@ -107,13 +109,26 @@ export function calibrate(runs: readonly DatasetRun[], options: CalibrationOptio
 }
 
 /** The questions of a dataset's training split, and the rest. */
-export function splitTraining(run: DatasetRun, options: CalibrationOptions): { training: QuestionRun[]; rest: QuestionRun[] } {
+export function splitTraining(run: DatasetRun, options: CalibrationOptions): { training: readonly QuestionRun[]; rest: QuestionRun[] } {
   const { trainRows = 600, inTraining } = options;
   const isTraining = (one: QuestionRun): boolean => (inTraining ? inTraining(run.dataset, one.id) : one.row < trainRows);
-  return { training: run.questions.filter(isTraining), rest: run.questions.filter((one) => !isTraining(one)) };
+  const rest = run.questions.filter((one) => !isTraining(one));
+  return { training: rest.length === 0 ? run.questions : run.questions.filter(isTraining), rest };
 }
 
-function trainingPart(run: DatasetRun, options: CalibrationOptions): QuestionRun[] {
+type CurveOf = (questions: readonly QuestionRun[]) => ThresholdCurve;
+
+/** A dataset's curve serves every fold that it is in. */
+function curveCache(): CurveOf {
+  const curves = new Map<readonly QuestionRun[], ThresholdCurve>();
+  return (questions) => {
+    const known = curves.get(questions) ?? thresholdCurve(questions);
+    curves.set(questions, known);
+    return known;
+  };
+}
+
+function trainingPart(run: DatasetRun, options: CalibrationOptions): readonly QuestionRun[] {
   const { training } = splitTraining(run, options);
   if (training.length === 0) throw new InputError(`dataset ${run.dataset}: no question of it is in the training split`);
   return training;
@@ -121,25 +136,31 @@ function trainingPart(run: DatasetRun, options: CalibrationOptions): QuestionRun
 
 function choose(
   parts: readonly (readonly QuestionRun[])[],
+  curveOf: CurveOf,
   options: CalibrationOptions,
 ): { selection: Selection; certificate: Certificate | null; curves: ThresholdCurve[] } {
   const { bar = 0.9, constraint = 'per-dataset', delta } = options;
-  const curves = (constraint === 'pooled' ? [parts.flat()] : parts).map((part) => thresholdCurve(part));
+  const curves = (constraint === 'pooled' ? [parts.flat()] : parts).map(curveOf);
   const certificate = delta === undefined ? null : certify(curves, { bar, delta });
   return { selection: selectTau(curves, { ...options, floor: certificate?.floor }), certificate, curves };
 }
 
-function datasetFolds(runs: readonly DatasetRun[], training: ReadonlyMap<string, QuestionRun[]>, options: CalibrationOptions): Fold[] {
+function datasetFolds(
+  runs: readonly DatasetRun[],
+  training: ReadonlyMap<string, readonly QuestionRun[]>,
+  curveOf: CurveOf,
+  options: CalibrationOptions,
+): Fold[] {
   const targets = options.target === undefined ? runs : runs.filter((run) => run.dataset === options.target);
   return targets.map((run) => {
     const others = [...training].filter(([name]) => name !== run.dataset);
     const { rest } = splitTraining(run, options);
-    return foldOf(run.dataset, others.map(([name]) => name), others.map(([, part]) => part), { all: run.questions, rest }, options); // prettier-ignore
+    return foldOf(run.dataset, others.map(([name]) => name), others.map(([, part]) => part), { all: run.questions, rest }, curveOf, options); // prettier-ignore
   });
 }
 
 /** Whole ids are dealt to the parts in seeded random order, so that a repeated question is never on both sides. */
-function partFolds(run: DatasetRun, options: CalibrationOptions): Fold[] {
+function partFolds(run: DatasetRun, curveOf: CurveOf, options: CalibrationOptions): Fold[] {
   const { parts = 5, seed = 13 } = options;
   const ids = random(seed, 'calibrate', 'parts', run.dataset).shuffle([...new Set(run.questions.map((one) => one.id))]);
   if (ids.length < parts) {
@@ -149,7 +170,7 @@ function partFolds(run: DatasetRun, options: CalibrationOptions): Fold[] {
   return Array.from({ length: parts }, (_, part) => {
     const inPart = run.questions.filter((one) => partOf.get(one.id) === part);
     const others = run.questions.filter((one) => partOf.get(one.id) !== part);
-    return foldOf(`${run.dataset} ${part + 1}/${parts}`, [run.dataset], [others], { all: inPart, rest: [] }, options);
+    return foldOf(`${run.dataset} ${part + 1}/${parts}`, [run.dataset], [others], { all: inPart, rest: [] }, curveOf, options);
   });
 }
 
@@ -158,13 +179,14 @@ function foldOf(
   trainedOn: string[],
   parts: readonly (readonly QuestionRun[])[],
   held: { all: readonly QuestionRun[]; rest: readonly QuestionRun[] },
+  curveOf: CurveOf,
   options: CalibrationOptions,
 ): Fold {
   const { bar = 0.9 } = options;
-  const { selection, certificate, curves } = choose(parts, options);
+  const { selection, certificate, curves } = choose(parts, curveOf, options);
   const exactTau =
     options.grid === 'exact' ? selection.tau : selectTau(curves, { ...options, grid: 'exact', floor: certificate?.floor }).tau;
-  const curve = thresholdCurve(held.all);
+  const curve = curveOf(held.all);
   const policy = gate(selection.tau);
   const all = measure(held.all, policy, options);
   return {
@@ -185,8 +207,14 @@ function slicesOf(questions: readonly QuestionRun[], tau: number): Slice[] {
   const sizes = [...new Set(questions.map((one) => one.claims))].sort((a, b) => a - b);
   return sizes.map((claims) => {
     const part = questions.filter((one) => one.claims === claims);
-    const { agreement, callCut } = describe(pointAt(thresholdCurve(part), tau));
-    return { claims, questions: part.length, agreement, callCut };
+    let [agreeing, calls, alwaysCalls] = [0, 0, 0];
+    for (const one of part) {
+      const [gated, always] = [gate(tau)(one), alwaysVerify(one)];
+      if (gated.stop === always.stop) agreeing++;
+      calls += gated.calls;
+      alwaysCalls += always.calls;
+    }
+    return { claims, questions: part.length, agreement: agreeing / part.length, callCut: 1 - calls / alwaysCalls };
   });
 }
 

@@ -1,4 +1,4 @@
-import { type Statistic, pairedBootstraps } from '../stats/index.js';
+import { type Statistic, observedStatistics, pairedBootstraps } from '../stats/index.js';
 import { type Outcome, type Policy, alwaysVerify, full, isCovered, isEarly } from './policies.js';
 import type { QuestionCounts, QuestionRun } from './question-run.js';
 
@@ -152,14 +152,19 @@ function withIntervals(
   clusters: readonly string[] | undefined,
   { resamples = 10_000, seed = 13, strata }: MeasureOptions,
 ): { [name in Figure]: Measured } {
-  // Without intervals the least number of resamples is drawn that the bootstrap accepts, and only its estimates are kept.
-  const drawn = pairedBootstraps({ columns, clusters, strata, statistics: STATISTICS, resamples: Math.max(39, resamples), seed });
   const figures = {} as { [name in Figure]: Measured };
-  for (const name of Object.keys(STATISTICS) as Figure[]) {
+  const names = Object.keys(STATISTICS) as Figure[];
+  const data = { columns, clusters, strata, statistics: STATISTICS };
+  if (resamples === 0) {
+    const observed = observedStatistics(data);
+    for (const name of names) figures[name] = { value: finite(observed[name]), low: null, high: null };
+    return figures;
+  }
+  const drawn = pairedBootstraps({ ...data, resamples, seed });
+  for (const name of names) {
     const { estimate, low, high } = drawn[name];
     const value = finite(estimate);
-    const known = value !== null && resamples > 0;
-    figures[name] = { value, low: known ? finite(low) : null, high: known ? finite(high) : null };
+    figures[name] = value === null ? { value, low: null, high: null } : { value, low: finite(low), high: finite(high) };
   }
   return figures;
 }

@@ -64,34 +64,35 @@ export function selectTau(curves: readonly ThresholdCurve[], options: SelectionO
   const taus = candidates(curves, grid);
   const references = curves.map((curve) => reference(curve, safetyReference));
   const steps = curves.map(() => 0);
-  const failing: { calls: number; agreement: boolean; safety: boolean; guarantee: boolean }[] = [];
+  // Of each candidate: its calls, and which constraints it fails.
+  const callsOf = new Float64Array(taus.length);
+  const failsOf = new Uint8Array(taus.length);
   const alwaysCalls = curves.reduce((sum, curve) => sum + curve.always.calls, 0);
   let best = { tau: ALWAYS_CALL, calls: alwaysCalls, feasible: false };
   let fewest = alwaysCalls;
   let feasible = 0;
-  for (const tau of taus) {
+  for (const [at, tau] of taus.entries()) {
     let calls = 0;
-    const fails = { agreement: false, safety: false, guarantee: tau < floor };
+    let fails = tau < floor ? FAILS.guarantee : 0;
     for (const [c, curve] of curves.entries()) {
       let step = steps[c] as number;
       while (step < curve.taus.length && (curve.taus[step] as number) <= tau) step++;
       steps[c] = step;
       calls += curve.calls[step] as number;
-      if ((curve.agreeing[step] as number) / curve.questions < bar) fails.agreement = true;
+      if ((curve.agreeing[step] as number) / curve.questions < bar) fails |= FAILS.agreement;
       const early = curve.early[step] as number;
       const least = references[c] as number | null;
-      if (least !== null && early > 0 && (curve.safe[step] as number) / early < least) fails.safety = true;
+      if (least !== null && early > 0 && (curve.safe[step] as number) / early < least) fails |= FAILS.safety;
     }
+    callsOf[at] = calls;
+    failsOf[at] = fails;
     if (calls > 0) fewest = Math.min(fewest, calls);
-    if (fails.agreement || fails.safety || fails.guarantee) {
-      if (calls < alwaysCalls) failing.push({ calls, ...fails });
-      continue;
-    }
+    if (fails !== 0) continue;
     feasible++;
     if (!best.feasible || calls <= best.calls) best = { tau, calls, feasible: true };
   }
-  const larger = failing.filter((one) => one.calls < best.calls);
-  const count = (name: 'agreement' | 'safety' | 'guarantee'): number => larger.filter((one) => one[name]).length;
+  const count = (constraint: number): number =>
+    failsOf.reduce((sum, fails, at) => sum + ((fails & constraint) !== 0 && (callsOf[at] as number) < best.calls ? 1 : 0), 0);
   const moved = best.calls < alwaysCalls;
   return {
     tau: best.tau,
@@ -101,9 +102,11 @@ export function selectTau(curves: readonly ThresholdCurve[], options: SelectionO
     unchanged: moved ? null : fewest < alwaysCalls ? 'infeasible' : 'flat',
     candidates: taus.length,
     feasible,
-    refused: { agreement: count('agreement'), safety: count('safety'), guarantee: count('guarantee') },
+    refused: { agreement: count(FAILS.agreement), safety: count(FAILS.safety), guarantee: count(FAILS.guarantee) },
   };
 }
+
+const FAILS = { agreement: 1, safety: 2, guarantee: 4 } as const;
 
 /** What a given τ does on the training questions. */
 export function onTraining(curves: readonly ThresholdCurve[], tau: number): TauOnTraining {

@@ -75,6 +75,11 @@ async function run(flags: Flags, terminal: Terminal): Promise<CommandResult> {
   const { options, trainListSha256 } = await calibrationOptions(flags);
   const inputs = await manifestsOf(flags.run, sources);
   const joined = await loadRuns(flags.run, sources, flags.repeats, terminal);
+  // Before the folder is opened: what turns out to be no use leaves nothing behind.
+  const calibration = calibrateRuns(joined.datasets, options);
+  const origin = { options, repeats: flags.repeats, trainListSha256, seed: flags.seed, resamples: flags.resamples };
+  const profile = makeProfile(calibration, joined, origin);
+  const frontiers = frontiersOf(joined);
   const out = await openOutputFolder({
     dir,
     kind: 'calibration',
@@ -96,10 +101,6 @@ async function run(flags: Flags, terminal: Terminal): Promise<CommandResult> {
     resume: flags.resume,
     force: flags.force,
   });
-  const calibration = calibrateRuns(joined.datasets, options);
-  const origin = { options, repeats: flags.repeats, trainListSha256, seed: flags.seed, resamples: flags.resamples };
-  const profile = makeProfile(calibration, joined, origin);
-  const frontiers = frontiersOf(joined);
   if (!out.finished) {
     await out.file('profile.json', profileText(profile));
     await out.file('frontier.json', json({ bars: [...BARS], datasets: frontiers }));

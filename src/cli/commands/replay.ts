@@ -70,6 +70,8 @@ async function run(flags: Flags, terminal: Terminal): Promise<CommandResult> {
   const inputs = await manifestsOf(flags.run, sources);
   const joined = await loadRuns(flags.run, sources, flags.repeats, terminal);
   const transferred = profile === undefined ? [] : match(profile, joined, flags.transfer);
+  // Before the folder is opened: what turns out to be no use leaves nothing behind.
+  const replayed = replayRuns(joined.datasets, specs, settings, { resamples, seed: flags.seed });
   const out = await openOutputFolder({
     dir,
     kind: 'replay',
@@ -90,7 +92,6 @@ async function run(flags: Flags, terminal: Terminal): Promise<CommandResult> {
     resume: flags.resume,
     force: flags.force,
   });
-  const replayed = replayRuns(joined.datasets, specs, settings, { resamples, seed: flags.seed });
   const result = resultOf(replayed, joined, { profile, transferred, tau: settings.tau });
   const warnings = warningsOf(joined, transferred, profile);
   const counts = {
