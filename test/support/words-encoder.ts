@@ -20,6 +20,7 @@ export function wordsEncoder(name = 'words'): Encoder {
       dimensions: DIMENSIONS,
     },
     encode: (texts) => Promise.resolve(texts.map(bag)),
+    tokenCount: (text) => words(text).length,
     close: () => Promise.resolve(),
   };
 }
