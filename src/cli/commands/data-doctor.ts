@@ -28,7 +28,7 @@ export const dataDoctor: Command = {
       terminal.print(`${opened.file}: ${opened.dataset}, sentences ${opened.splitter}, ${counts.records} records, ${counts.pages} pages`);
       const found = Object.entries(faults).filter(([, n]) => n > 0);
       if (found.length === 0) terminal.print('no fault found');
-      const meanings: { [kind: string]: string } = { ...RECORD_FAULTS, ...FILE_FAULTS, ...SKIP_REASONS };
+      const meanings: { [kind: string]: string } = { ...SKIP_REASONS, ...RECORD_FAULTS, ...FILE_FAULTS };
       for (const [kind, n] of found.toSorted(([, a], [, b]) => b - a)) {
         const example = examples[kind];
         terminal.print(`${String(n).padStart(8)}  ${kind.padEnd(22)} ${meanings[kind] ?? ''}`);
