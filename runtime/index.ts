@@ -4,6 +4,7 @@ export { EMBEDDED, type Embedded, type EmbeddingTexts, type TextSelection, embed
 export { BUILT_IN_ENCODER, type EncodeOptions, type Encoder, type EncoderOptions, openEncoder } from './encoder.js';
 export { type GateDecision, callsDecider, gate } from './gate.js';
 export { KNOWN_ENCODERS, type KnownEncoder } from './known-encoders.js';
+export { type MarginRange, OUTSIDE_ALARM, marginRange } from './margin-range.js';
 export {
   AGGREGATIONS,
   type Aggregation,

@@ -1,4 +1,4 @@
-import { type Profile, matchProfile, readProfile } from '../../../runtime/index.js';
+import { type Profile, marginRange, matchProfile, readProfile } from '../../../runtime/index.js';
 import { InputError, shown } from '../../core/errors.js';
 import { hashFile } from '../../core/hash.js';
 import { openOutputFolder } from '../../core/output-folder.js';
@@ -171,6 +171,14 @@ function warningsOf({ datasets }: JoinedRuns, transferred: readonly string[], pr
       warnings.push(
         `${dataset}: left out ${no_claims} without claims, ${no_loop} without a loop, ${undecided} without verdicts, ${repeated} repeated, of ${rows} rows`,
       );
+    }
+  }
+  for (const { dataset, questions } of profile === undefined ? [] : datasets) {
+    const margins = questions.flatMap((one) => Array.from(one.margins));
+    const { low, high, outside, alarm } = marginRange(profile as Profile, margins);
+    if (alarm) {
+      const share = `${(outside * 100).toFixed(1)}%`;
+      warnings.push(`${dataset}: ${share} of the margins lie outside ${low} … ${high}, where the profile's lay: calibrate again`);
     }
   }
   if (transferred.length > 0) warnings.push(`the profile is transferred knowingly: ${transferred.join('; ')}`);
