@@ -16,8 +16,14 @@ export async function writeArrow<C extends Columns>(
 ): Promise<number> {
   const file = createWriteStream(path);
   const writer = new arrow.RecordBatchFileWriter();
+  let blocked: Promise<unknown> | undefined;
   const done = (async () => {
-    for await (const bytes of writer) if (!file.write(bytes)) await once(file, 'drain');
+    for await (const bytes of writer) {
+      if (file.write(bytes)) continue;
+      blocked = once(file, 'drain');
+      await blocked;
+      blocked = undefined;
+    }
     file.end();
   })();
   let count = 0;
@@ -33,8 +39,11 @@ export async function writeArrow<C extends Columns>(
       count++;
       if (batch.push(row) === BATCH_ROWS) {
         flush();
-        // Lets the bytes out before the next batch is made.
-        await new Promise((resolve) => setImmediate(resolve));
+        // Lets the bytes out before the next batch is made: on a slow disk a whole table would queue up in memory otherwise.
+        do {
+          await blocked;
+          await new Promise((resolve) => setImmediate(resolve));
+        } while (blocked !== undefined);
       }
     }
     if (batch.length > 0 || schema === undefined) flush();
