@@ -155,7 +155,7 @@ function datasetFolds(
   return targets.map((run) => {
     const others = [...training].filter(([name]) => name !== run.dataset);
     const { rest } = splitTraining(run, options);
-    return foldOf(run.dataset, others.map(([name]) => name), others.map(([, part]) => part), { all: run.questions, rest }, curveOf, options); // prettier-ignore
+    return foldOf(run.dataset, others.map(([name]) => name), others.map(([, part]) => part), { all: run.questions, rest, rows: run.rows }, curveOf, options); // prettier-ignore
   });
 }
 
@@ -178,7 +178,7 @@ function foldOf(
   target: string,
   trainedOn: string[],
   parts: readonly (readonly QuestionRun[])[],
-  held: { all: readonly QuestionRun[]; rest: readonly QuestionRun[] },
+  held: { all: readonly QuestionRun[]; rest: readonly QuestionRun[]; rows?: number },
   curveOf: CurveOf,
   options: CalibrationOptions,
 ): Fold {
@@ -188,14 +188,15 @@ function foldOf(
     options.grid === 'exact' ? selection.tau : selectTau(curves, { ...options, grid: 'exact', floor: certificate?.floor }).tau;
   const curve = curveOf(held.all);
   const policy = gate(selection.tau);
-  const all = measure(held.all, policy, options);
+  const { resamples, seed } = options;
+  const all = measure(held.all, policy, { resamples, seed, rows: held.rows });
   return {
     target,
     trainedOn,
     selection,
     certificate,
     all,
-    heldOut: held.rest.length === 0 ? null : measure(held.rest, policy, options),
+    heldOut: held.rest.length === 0 ? null : measure(held.rest, policy, { resamples, seed }),
     miss: (all.agreement.value as number) < bar,
     exact: describe(pointAt(curve, exactTau)),
     frontier: cutAtAgreement(curve, bar),

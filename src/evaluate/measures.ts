@@ -14,6 +14,8 @@ export interface MeasureOptions {
   resamples?: number | undefined;
   /** Default 13. */
   seed?: number | undefined;
+  /** Rows of the source that these questions are the valid ones of. Default: as many as questions. */
+  rows?: number | undefined;
   /** One name a question: resampling stays within each (pooled figures). Default: one stratum. */
   strata?: readonly string[] | undefined;
 }
@@ -90,7 +92,7 @@ export function measure(questions: readonly QuestionRun[], policy: Policy, optio
   const total = (name: Column): number => columns[name].reduce((sum, value) => sum + value, 0);
   const hasPairs = questions.some((one) => one.pairs !== null && one.pairs !== undefined);
   return {
-    questions: { rows: ids.length, unique, valid: ids.length },
+    questions: { rows: options.rows ?? ids.length, unique, valid: ids.length },
     loops: total('stop'),
     calls: total('calls'),
     alwaysCalls: total('alwaysCalls'),

@@ -33,7 +33,9 @@ export function replay(
   const ready = runs.map((run) => specs.map((spec) => readySystem(spec, run.questions, settings)));
   const datasets = runs.map((run, at) => ({
     dataset: run.dataset,
-    systems: (ready[at] as ReadySystem[]).map((system) => replayed(system, measure(run.questions, system.policy, options))),
+    systems: (ready[at] as ReadySystem[]).map((system) =>
+      replayed(system, measure(run.questions, system.policy, { ...options, rows: run.rows })),
+    ),
   }));
   const gates = datasets.flatMap(({ dataset, systems }) =>
     systems.filter((one) => one.label === 'gate').map(({ measures }) => ({ dataset, measures })),
@@ -171,6 +173,10 @@ function pooledSystem(
   const systems = ready.map((one) => one[at] as ReadySystem);
   const first = systems[0] as ReadySystem;
   const shared = (name: 'tau' | 'lower'): number | null => (systems.every((one) => one[name] === first[name]) ? first[name] : null);
-  const measures = measure(questions, (question) => (policies.get(question) as Policy)(question), { ...options, strata });
+  const measures = measure(questions, (question) => (policies.get(question) as Policy)(question), {
+    ...options,
+    strata,
+    rows: runs.reduce((sum, run) => sum + run.rows, 0),
+  });
   return replayed({ ...first, tau: shared('tau'), lower: shared('lower') }, measures);
 }

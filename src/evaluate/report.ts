@@ -8,6 +8,7 @@ import { explainProfile, extentWords, foldCells, isDiagnostic } from './explain.
 import { htmlPage, htmlParagraphs, htmlTable, escapeHtml, type Section } from './html-page.js';
 import { frontierPlot } from './plots.js';
 import { type Replay, replayCells, replayNotes } from './replay.js';
+import { restoredReplay, storedReplay } from './stored-replay.js';
 
 /** The frontier of one dataset as `calibrate` stores it. */
 interface StoredFrontier {
@@ -26,7 +27,7 @@ export interface CalibrationResult {
 export interface ReplayResult {
   name: string;
   manifest: Manifest;
-  replay: Pick<Replay, 'datasets' | 'pooled' | 'breakEven'>;
+  replay: Replay;
 }
 
 /** What a report is made of: finished folders of `calibrate` and `replay`. */
@@ -69,7 +70,7 @@ export function buildReport(
     json: {
       title,
       calibrations: calibrations.map(({ name, profile, frontiers }) => ({ name, profile, frontiers })),
-      replays: replays.map(({ name, replay }) => ({ name, ...replay })),
+      replays: replays.map(({ name, replay }) => Object.assign({ name }, storedReplay(replay))),
     },
   };
 }
@@ -152,12 +153,8 @@ async function addSource(folder: string, sources: ReportSources): Promise<void> 
     const { datasets } = await readJson<{ datasets: StoredFrontier[] }>(folder, manifest, 'frontier.json');
     sources.calibrations.push({ name, manifest, profile, frontiers: datasets });
   } else if (manifest.kind === 'replay') {
-    const stored = await readJson<{ datasets: Replay['datasets']; pooled: Replay['pooled']; break_even: string[] }>(
-      folder,
-      manifest,
-      'replay.json',
-    );
-    sources.replays.push({ name, manifest, replay: { datasets: stored.datasets, pooled: stored.pooled, breakEven: stored.break_even } });
+    const stored = await readJson<Parameters<typeof restoredReplay>[0]>(folder, manifest, 'replay.json');
+    sources.replays.push({ name, manifest, replay: restoredReplay(stored) });
   } else {
     return;
   }

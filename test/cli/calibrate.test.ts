@@ -98,7 +98,7 @@ test('two runs of one dataset are one dataset, rows of the second after those of
     return (folds as { all: { questions: unknown } }[])[1]?.all.questions;
   };
   // P7: rows, unique ids and valid questions are three numbers.
-  assert.deepEqual(await kept('first'), { rows: 70, unique: 70, valid: 70 });
+  assert.deepEqual(await kept('first'), { rows: 140, unique: 70, valid: 70 });
   assert.deepEqual(await kept('rows'), { rows: 140, unique: 70, valid: 140 });
 });
 
@@ -124,7 +124,7 @@ test('replay with the profile gives the gate its τ and the always-verify run no
   const replayed = await hopgateJson([...args, '--profile', calibrated, '--resamples', '200', '--out', out]);
   const datasets = replayed.datasets as {
     dataset: string;
-    systems: { label: string; tau: number | null; deployable: boolean; measures: { callCut: { value: number } } }[];
+    systems: { label: string; tau: number | null; deployable: boolean; measures: { call_cut: { value: number } } }[];
   }[];
   assert.deepEqual(
     datasets.map((one) => one.dataset),
@@ -132,7 +132,7 @@ test('replay with the profile gives the gate its τ and the always-verify run no
   );
   const of = (label: string) => datasets[0]?.systems.find((one) => one.label === label);
   assert.equal(of('gate')?.tau, result.tau);
-  assert.equal(of('always-verify')?.measures.callCut.value, 0);
+  assert.equal(of('always-verify')?.measures.call_cut.value, 0);
   assert.equal(of('gate')?.deployable, false);
   assert.equal(of('full')?.deployable, true);
   assert.deepEqual(replayed.transferred, []);

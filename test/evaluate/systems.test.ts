@@ -5,6 +5,7 @@ import { largestLower, matchedMarginOnly } from '../../src/evaluate/ablation-thr
 import { NEVER_CALL, alwaysVerify, isCovered, isEarly, marginOnly, twoThreshold } from '../../src/evaluate/policies.js';
 import type { QuestionRun } from '../../src/evaluate/question-run.js';
 import { replay, replayRows, replayTable } from '../../src/evaluate/replay.js';
+import { restoredReplay, storedReplay } from '../../src/evaluate/stored-replay.js';
 import { parseSystems, readySystem } from '../../src/evaluate/systems.js';
 import { callsDecider, gate as runtimeGate } from '../../runtime/index.js';
 import { gate } from '../../src/evaluate/policies.js';
@@ -115,8 +116,17 @@ test('replay measures every system on every dataset and pooled, and names how th
   assert.equal(gated?.measures.callCut.value, 0);
   assert.equal(gated?.measures.agreement.value, 0.5);
   assert.equal(result.pooled?.systems.find((one) => one.label === 'gate')?.measures.questions.unique, 3);
+  // One of the three rows has no claims: it is no question, but it is a row (P7).
+  assert.match(replayTable(result), /^hotpotqa: 3 rows, 2 unique ids, 2 valid questions\n/);
   assert.match(replayTable(result), /two-threshold: τ_lo chosen on these same questions at agreement ≥ 0\.9/);
   assert.match(replayTable(result), /hotpotqa: the gate saves no call, it does not pay\./);
+});
+
+test('a replay comes back from the spelling of its file', () => {
+  const result = replay(runs, parseSystems('full,gate'), { tau: 0.5, bar: 0.9 }, { resamples: 50 });
+  const stored = JSON.parse(JSON.stringify(storedReplay(result))) as Parameters<typeof restoredReplay>[0];
+  assert.deepEqual(Object.keys(stored), ['datasets', 'pooled', 'break_even']);
+  assert.deepEqual(restoredReplay(stored), result);
 });
 
 test('rows say what each system did on each question', () => {

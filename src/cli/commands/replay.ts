@@ -6,12 +6,14 @@ import {
   type JoinedRuns,
   type Replay,
   type ReplayedDataset,
+  type ReplayedSystem,
   SYSTEM_NAMES,
   isDiagnostic,
   parseSystems,
   replay as replayRuns,
   replayRows,
   replayTable,
+  storedReplay,
 } from '../../evaluate/index.js';
 import type { Command, CommandResult, CommonFlags, Terminal } from '../command.js';
 import { numberIn, wholeNumber } from '../number-flags.js';
@@ -130,30 +132,36 @@ function match(profile: Profile, { identity, agents, corpora, splitter }: Joined
 }
 
 function resultOf(
-  { datasets, pooled, breakEven }: Replay,
+  replayed: Replay,
   joined: JoinedRuns,
   { profile, transferred, tau }: { profile: Profile | undefined; transferred: string[]; tau: number | null },
 ): { [field: string]: unknown } {
-  const { claimSource, decider } = joined.identity;
-  const labelled = (one: ReplayedDataset): object => ({
-    dataset: one.dataset,
-    systems: one.systems.map((system) => ({
-      ...system,
-      gate_claims: system.readsMargins ? claimSource : null,
-      decider_claims: system.callsDecider ? decider.claims : null,
-      deployable:
-        !(system.readsMargins && claimSource === 'gold') && !(system.callsDecider && isDiagnostic({ claim_source: 'generated', decider })),
-    })),
+  const labelled = (one: ReplayedDataset): ReplayedDataset => ({
+    ...one,
+    systems: one.systems.map((system) => withOrigin(system, joined)),
   });
   return {
     tau,
     transferred,
     profile: profile === undefined ? null : { bar: profile.bar, datasets: profile.datasets.map((one) => one.name), extent: profile.extent },
-    datasets: datasets.map(labelled),
-    pooled: pooled && labelled(pooled),
-    break_even: breakEven,
+    ...storedReplay({
+      datasets: replayed.datasets.map(labelled),
+      pooled: replayed.pooled && labelled(replayed.pooled),
+      breakEven: replayed.breakEven,
+    }),
     excluded: Object.fromEntries(joined.datasets.map((one) => [one.dataset, { ...one.excluded }])),
   };
+}
+
+/** Whose claims the gate and the decider read, and whether the arm could be deployed (evaluation.md). */
+function withOrigin(system: ReplayedSystem, { identity: { claimSource, decider } }: JoinedRuns): ReplayedSystem {
+  const goldGate = system.readsMargins && claimSource === 'gold';
+  const goldDecider = system.callsDecider && isDiagnostic({ claim_source: 'generated', decider });
+  return Object.assign({}, system, {
+    gateClaims: system.readsMargins ? claimSource : null,
+    deciderClaims: system.callsDecider ? decider.claims : null,
+    deployable: !goldGate && !goldDecider,
+  });
 }
 
 function provenanceWords({ identity }: JoinedRuns): string {
