@@ -2,13 +2,13 @@ import assert from 'node:assert/strict';
 import { cp, readFile, readdir, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { before, test } from 'node:test';
-import { embeddingTexts, readProfile, writeEmbeddings } from '../../runtime/index.js';
+import { readProfile } from '../../runtime/index.js';
 import { readManifest } from '../../src/core/manifest.js';
 import { runFolder } from '../../src/core/run-folder.js';
 import { hopgate, hopgateJson } from '../support/cli.js';
 import { temporaryFile, temporaryFolder } from '../support/files.js';
 import { hotpotqaQuestions } from '../support/hotpotqa-file.js';
-import { wordsEncoder } from '../support/words-encoder.js';
+import { embedWithWords, smallRun } from '../support/small-run.js';
 
 let hotpotqa: string;
 let wiki: string;
@@ -17,25 +17,9 @@ let result: { [field: string]: unknown };
 
 const sources = ['--decider', 'gold', '--claims', 'gold', '--encoder', 'words'];
 
-async function makeRun(dataset: string, from: number, to: number): Promise<string> {
-  const run = join(await temporaryFolder(), dataset);
-  const file = await temporaryFile(`${dataset}.json`, JSON.stringify(hotpotqaQuestions(to).slice(from)));
-  await hopgateJson(['trajectories', 'run', file, '--dataset', dataset, '--agent', 'chain', '--out', run]);
-  await hopgateJson(['claims', 'build', run, '--source', 'gold']);
-  await hopgateJson(['decide', run, '--decider', 'gold']);
-  await embed(run, 'words');
-  return run;
-}
-
-async function embed(run: string, name: string, model = name): Promise<void> {
-  const texts = await embeddingTexts(run, { claimTexts: ['title', 'expected_claim'], evidenceTexts: ['title+sentence', 'sentence'] });
-  const encoder = wordsEncoder(model);
-  await writeEmbeddings(texts, { ...encoder, identity: { ...encoder.identity, name } }, { dir: runFolder.embeddings(run, name), seed: 13 });
-}
-
 before(async () => {
-  hotpotqa = await makeRun('hotpotqa', 0, 90);
-  wiki = await makeRun('2wiki', 90, 160);
+  hotpotqa = await smallRun('hotpotqa', 0, 90);
+  wiki = await smallRun('2wiki', 90, 160);
   calibrated = join(await temporaryFolder(), 'calibration');
   result = await hopgateJson(['calibrate', hotpotqa, wiki, ...sources, '--resamples', '200', '--out', calibrated]);
 });
@@ -141,7 +125,7 @@ test('replay with the profile gives the gate its τ and the always-verify run no
 });
 
 test('P31: a profile of another encoder or claim text is exit 2, and nothing that looks finished is left', async () => {
-  await embed(hotpotqa, 'other');
+  await embedWithWords(hotpotqa, 'other');
   const out = join(await temporaryFolder(), 'replay');
   const base = ['replay', hotpotqa, '--profile', calibrated, '--out', out];
   const cases: [string[], string][] = [
