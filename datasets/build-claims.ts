@@ -37,7 +37,7 @@ export async function buildClaims(opened: OpenedRecords, options: ClaimOptions):
     dir: options.out,
     kind: 'claims',
     command: 'claims build',
-    options: { dataset: opened.dataset, source, 'allow-missing-gold': allowMissingGold, format },
+    options: { dataset: opened.dataset, ids: opened.ids, source, 'allow-missing-gold': allowMissingGold, format },
     seed,
     inputs: opened.inputs,
     resume: options.resume,

@@ -71,6 +71,7 @@ export async function buildLabels(opened: OpenedRecords, options: LabelOptions):
     command: 'labels build',
     options: {
       dataset: opened.dataset,
+      ids: opened.ids,
       preset: preset ?? null,
       'dev-share': preset ? null : devShare,
       'dev-null-share': devNullShare ?? null,

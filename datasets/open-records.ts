@@ -41,6 +41,7 @@ export interface OpenedRecords {
   /** The files that are read, for the manifest of what is made from them. */
   inputs: string[];
   dataset: DatasetName;
+  ids: IdSource;
   /** What made the sentences: `dataset` where the file ships them (they are never split again), else the splitter's name and version. */
   splitter: string;
   /** Each iteration reads the file from its start and fills `quarantine` anew. */
@@ -63,6 +64,7 @@ export async function openRecords(file: string, options: OpenOptions = {}): Prom
     file,
     inputs: [file],
     dataset,
+    ids: options.ids ?? 'field',
     splitter: dataset === 'musique' ? SPLITTER : DATASET_SENTENCES,
     records: { [Symbol.asyncIterator]: () => readFileRecords(file, dataset, options, quarantine) },
     quarantine,
@@ -193,6 +195,7 @@ async function openFolder(folder: string, options: OpenOptions): Promise<OpenedR
     file: folder,
     inputs: [join(folder, entry.name)],
     dataset,
+    ids: 'field',
     splitter: typeof splitter === 'string' ? splitter : dataset === 'musique' ? SPLITTER : DATASET_SENTENCES,
     records: { [Symbol.asyncIterator]: read },
     quarantine,
