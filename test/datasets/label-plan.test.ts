@@ -103,7 +103,7 @@ test('without the preset null is as large as the smaller of the other two classe
 
 test('null candidates are drawn uniformly', () => {
   const counts = Array.from({ length: 10 }, () => ({ match: 1, partial: 1, null: 5 }));
-  const hits = new Array<number>(50).fill(0);
+  const hits = Array.from({ length: 50 }, () => 0);
   const runs = 2000;
   for (let seed = 0; seed < runs; seed++) {
     const plan = planAll({ counts, groups: single(10), seed, devShare: 0 });
