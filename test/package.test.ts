@@ -41,7 +41,7 @@ const encoder: Encoder = await openEncoder('minilm', { cacheDir: 'cache' });
 void encoder.encode(['a']);
 const [target, far, near] = await encoder.encode(['Marie Curie', 'The river Thames', 'Marie Curie was a physicist.'], 'query');
 const margin = createMargin({ targets: [target as Float32Array] });
-console.log(product().name, typeof openRecords, typeof InputError, margin.observe([far as Float32Array]).margin > 0.5, gate(margin.observe([near as Float32Array]), 0.5));
+console.log(product().name, typeof openRecords, typeof InputError, margin.observe([far as Float32Array]).margin > 0.5, gate(margin.observe([near as Float32Array]).margin, 0.5));
 await encoder.close();
 `,
     );

@@ -16,13 +16,13 @@ export async function writeArrow<C extends Columns>(
 ): Promise<number> {
   const file = createWriteStream(path);
   const writer = new arrow.RecordBatchFileWriter();
-  let blocked: Promise<unknown> | undefined;
+  const disk: { drained?: Promise<unknown> | undefined } = {};
   const done = (async () => {
     for await (const bytes of writer) {
       if (file.write(bytes)) continue;
-      blocked = once(file, 'drain');
-      await blocked;
-      blocked = undefined;
+      disk.drained = once(file, 'drain');
+      await disk.drained;
+      disk.drained = undefined;
     }
     file.end();
   })();
@@ -41,9 +41,9 @@ export async function writeArrow<C extends Columns>(
         flush();
         // Lets the bytes out before the next batch is made: on a slow disk a whole table would queue up in memory otherwise.
         do {
-          await blocked;
+          await disk.drained;
           await new Promise((resolve) => setImmediate(resolve));
-        } while (blocked !== undefined);
+        } while (disk.drained !== undefined);
       }
     }
     if (batch.length > 0 || schema === undefined) flush();

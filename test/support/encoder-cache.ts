@@ -3,7 +3,10 @@ import { fileURLToPath } from 'node:url';
 import { type Encoder, openEncoder } from '../../runtime/index.js';
 
 /** Beside the compiled tests, so that the built-in encoder is converted once for all test files and anew after every build. */
-export const testCache: string = join(dirname(dirname(dirname(fileURLToPath(import.meta.url)))), 'test-cache');
+export const testHome: string = join(dirname(dirname(dirname(fileURLToPath(import.meta.url)))), 'test-home');
+
+/** The cache folder of a command that runs with HOPGATE_HOME set to `testHome`. */
+export const testCache: string = join(testHome, 'cache');
 
 export function openMinilm(): Promise<Encoder> {
   return openEncoder('minilm', { cacheDir: testCache, modelDir: join(testCache, 'no-models') });

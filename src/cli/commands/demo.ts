@@ -1,7 +1,10 @@
+import { readdir } from 'node:fs/promises';
 import { join, resolve } from 'node:path';
 import { writeBuiltinData } from '../../../datasets/builtin/index.js';
 import { readProfile } from '../../../runtime/index.js';
+import { InputError } from '../../core/errors.js';
 import { readLines } from '../../core/jsonl.js';
+import { MANIFEST_NAME, readManifest } from '../../core/manifest.js';
 import { openOutputFolder } from '../../core/output-folder.js';
 import { buildReport, figure, htmlParagraphs, htmlTable, readReportSources, signed, textTable } from '../../evaluate/index.js';
 import type { Command, CommandResult, CommonFlags, Terminal } from '../command.js';
@@ -38,6 +41,7 @@ export const demo: Command = {
 async function run(flags: Flags, terminal: Terminal): Promise<CommandResult> {
   const { seed } = flags;
   const dir = flags.out ?? join('out', 'demo');
+  await refuseForeign(dir);
   const out = await openOutputFolder({ dir, kind: 'demo', command: 'demo', options: {}, seed, inputs: [], force: true });
   const data = await writeBuiltinData(join(dir, 'data'), { seed });
   const common = { seed, force: true, quiet: flags.quiet };
@@ -72,6 +76,14 @@ async function run(flags: Flags, terminal: Terminal): Promise<CommandResult> {
   const page = resolve(dir, 'report.html');
   terminal.print(page);
   return { out: dir, counts, quarantined: {}, warnings: [], rows, page };
+}
+
+/** The demo replaces what an earlier demo left; anything else in the folder is somebody's. */
+async function refuseForeign(dir: string): Promise<void> {
+  const entries = await readdir(dir).catch((): string[] => []);
+  if (entries.length === 0 || entries.includes('.unfinished')) return;
+  const kind = entries.includes(MANIFEST_NAME) ? (await readManifest(dir)).kind : undefined;
+  if (kind !== 'demo') throw new InputError("holds files that are not a demo's; choose another --out", { file: dir });
 }
 
 interface DatasetContext {

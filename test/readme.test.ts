@@ -1,0 +1,87 @@
+import assert from 'node:assert/strict';
+import { spawnSync } from 'node:child_process';
+import { readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { mkdir, mkdtemp, rename } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { test } from 'node:test';
+import { writeBuiltinData } from '../datasets/builtin/index.js';
+import { openVerdicts, questionVerdict } from '../runtime/index.js';
+import { usage } from '../src/cli/usage.js';
+import { writeJsonl } from '../src/core/jsonl.js';
+import { hopgate } from './support/cli.js';
+import { testCache, testHome } from './support/encoder-cache.js';
+import { repositoryRoot } from './support/root.js';
+import { writeSyntheticHotpotqa } from './support/synthetic-hotpotqa.js';
+
+const readme = readFileSync(join(repositoryRoot, 'README.md'), 'utf8');
+
+test('the usage in the README is that of the command', () => {
+  assert.ok(readme.includes(usage()), 'stale: `npm run docs` writes it anew');
+});
+
+test('P109: every hopgate command of the README runs as it stands there', { timeout: 300_000 }, async () => {
+  const commands = shellLines('## The way of a real dataset').filter((line) => line.startsWith('hopgate '));
+  assert.ok(commands.length >= 10, `found ${commands.length} commands`);
+  const dir = await mkdtemp(join(tmpdir(), 'hopgate-readme-'));
+  const env = { HOPGATE_HOME: testHome };
+  const run = async (line: string): Promise<void> => {
+    const ran = await hopgate(line.split(/\s+/).slice(1), { cwd: dir, env });
+    assert.equal(ran.code, 0, `${line}\n${ran.stdout}\n${ran.stderr}`);
+  };
+  // The files that the commands name: an invented training file of the right size, and built-in data under the dev file's name.
+  await writeSyntheticHotpotqa(join(dir, 'hotpot_train_v1.1.json'), { questions: 12_000 });
+  const data = await writeBuiltinData(join(dir, 'data'), {});
+  await rename(data.hotpotqa.data, join(dir, 'hotpot_dev_distractor_v1.json'));
+  await rename(data.hotpotqa.followups, join(dir, 'followups.jsonl'));
+  await mkdir(join(dir, 'runs'));
+  for (const name of ['2wiki', 'musique'] as const) {
+    await run(`hopgate trajectories run ${data[name].data} --agent scripted --followups ${data[name].followups} --out runs/${name}`);
+    await run(`hopgate claims build runs/${name} --source heuristic`);
+    await run(`hopgate embed runs/${name}`);
+    await run(`hopgate decide runs/${name} --decider gold --name mine`);
+  }
+  for (const line of commands) {
+    // Verdicts made elsewhere: those of the gold decider, as another program would write them.
+    if (line.includes('--decider file')) {
+      await run('hopgate decide runs/hotpotqa --decider gold --out elsewhere');
+      await writeVerdicts(join(dir, 'elsewhere'), join(dir, 'verdicts.jsonl'));
+      // One calibration compares runs of one decider: the others take theirs from files too.
+      for (const name of ['2wiki', 'musique']) {
+        await writeVerdicts(join(dir, 'runs', name, 'verdicts', 'mine'), join(dir, `${name}.jsonl`));
+        await run(`hopgate decide runs/${name} --decider file --verdicts ${name}.jsonl --name mine --force`);
+      }
+    }
+    await run(line.replace(/ +#.*$/, ''));
+  }
+});
+
+test('the library example of the README gives what it says', async () => {
+  const code = /```ts\n([^]*?)```/.exec(readme.slice(readme.indexOf('## As a library')))?.[1];
+  assert.ok(code);
+  // Beside the compiled tests, so that the package's own name leads to its doors.
+  const file = join(repositoryRoot, 'build', `readme-example-${process.pid}.mjs`);
+  writeFileSync(file, code.replace("cacheDir: '.cache'", `cacheDir: ${JSON.stringify(testCache)}`));
+  try {
+    const ran = spawnSync(process.execPath, [file], { encoding: 'utf8' });
+    assert.equal(ran.status, 0, ran.stderr);
+    assert.equal(ran.stdout.trim(), 'skip');
+  } finally {
+    rmSync(file);
+  }
+});
+
+function shellLines(heading: string): string[] {
+  const block = /```sh\n([^]*?)```/.exec(readme.slice(readme.indexOf(heading)))?.[1] ?? '';
+  return block.split('\n');
+}
+
+async function writeVerdicts(folder: string, file: string): Promise<void> {
+  const rows: { question_id: string; loop: number; covered: boolean }[] = [];
+  const { questions, scan } = await openVerdicts(folder);
+  for await (const { question, rows: pairs } of questions()) {
+    for (const [at, covered] of questionVerdict(question, pairs, scan).firesByLoop.entries())
+      rows.push({ question_id: question.question_id, loop: at + 1, covered });
+  }
+  await writeJsonl(file, rows);
+}

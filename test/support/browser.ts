@@ -1,0 +1,33 @@
+import { spawnSync } from 'node:child_process';
+import { mkdtempSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import type { TestContext } from 'node:test';
+import { pathToFileURL } from 'node:url';
+
+const NAMES = ['chromium', 'chromium-browser', 'google-chrome'];
+
+/** The page's document after a real browser has laid it out, or undefined after skipping the test with the reason. */
+export function renderedOrSkip(t: TestContext, file: string): string | undefined {
+  const browser = NAMES.find((name) => spawnSync(name, ['--version'], { encoding: 'utf8' }).status === 0);
+  if (browser === undefined) {
+    t.skip(`needs browser: none of ${NAMES.join(', ')} is on the path`);
+    return undefined;
+  }
+  const flags = [
+    '--headless',
+    '--no-sandbox',
+    '--disable-gpu',
+    '--no-first-run',
+    '--disable-background-networking',
+    '--disable-component-update',
+  ];
+  const profile = mkdtempSync(join(tmpdir(), 'hopgate-browser-'));
+  const ran = spawnSync(browser, [...flags, '--disable-sync', `--user-data-dir=${profile}`, '--dump-dom', pathToFileURL(file).href], {
+    encoding: 'utf8',
+    timeout: 60_000,
+    maxBuffer: 1 << 26,
+  });
+  if (ran.status !== 0) throw new Error(`${browser}: exit ${String(ran.status)}\n${ran.stderr}`);
+  return ran.stdout;
+}
