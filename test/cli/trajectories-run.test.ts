@@ -193,7 +193,7 @@ test('kill -9 at drawn moments, then --resume, ends with the bytes of an undistu
   const took = performance.now() - started;
   const draw = random(13, 'kill');
   let left = 0;
-  for (let kill = 0; kill < 4; kill++) {
+  for (let kill = 0; kill < 10; kill++) {
     const child = spawn(process.execPath, [commandFile, ...args, '--out', torn, '--resume'], { stdio: 'ignore', detached: true });
     const ended = new Promise((resolve) => child.on('close', resolve));
     await wait(took * (0.2 + 0.6 * draw.float()));
