@@ -1,7 +1,7 @@
 // The project's own set-up: every npm script comes through here, so that a fresh clone needs no step before it.
 import { spawnSync } from 'node:child_process';
 import { createHash } from 'node:crypto';
-import { existsSync, mkdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { existsSync, mkdirSync, readFileSync, readdirSync, rmSync, writeFileSync } from 'node:fs';
 import { dirname, join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 
@@ -53,6 +53,20 @@ const tasks = {
     compile('tsconfig.json', 'dist');
     compile('test/tsconfig.json', 'build');
     run(process.execPath, [join(root, 'build', 'test', 'run.js'), ...args]);
+  },
+  bench: (args) => {
+    compile('test/tsconfig.json', 'build');
+    const names = readdirSync(join(root, 'bench'))
+      .filter((name) => name.endsWith('.ts'))
+      .map((name) => name.slice(0, -3));
+    const wanted = args.length === 0 ? names : args;
+    for (const name of wanted) {
+      if (!names.includes(name)) {
+        process.stderr.write(`bench: got ${JSON.stringify(name)}, expected one of ${names.join(', ')}\n`);
+        process.exit(2);
+      }
+      run(process.execPath, [join(root, 'build', 'bench', `${name}.js`)]);
+    }
   },
   demo: (args) => {
     compile('tsconfig.json', 'dist');
