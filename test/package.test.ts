@@ -33,7 +33,7 @@ test(
 
     writeFileSync(
       join(project, 'doors.ts'),
-      `import { InputError, product } from 'hopgate';
+      `import { calibrate, InputError, product } from 'hopgate';
 import { openRecords } from 'hopgate/datasets';
 import { createMargin, gate, openEncoder, type Encoder } from 'hopgate/runtime';
 const encoder: Encoder = await openEncoder('minilm', { cacheDir: 'cache' });
@@ -41,7 +41,9 @@ const encoder: Encoder = await openEncoder('minilm', { cacheDir: 'cache' });
 void encoder.encode(['a']);
 const [target, far, near] = await encoder.encode(['Marie Curie', 'The river Thames', 'Marie Curie was a physicist.'], 'query');
 const margin = createMargin({ targets: [target as Float32Array] });
-console.log(product().name, typeof openRecords, typeof InputError, margin.observe([far as Float32Array]).margin > 0.5, gate(margin.observe([near as Float32Array]).margin, 0.5));
+const before = margin.observe([far as Float32Array]).margin;
+const after = margin.observe([near as Float32Array]).margin;
+console.log(product().name, typeof openRecords, typeof InputError, typeof calibrate, before !== null && before > 0.5, gate(after, 0.5));
 await encoder.close();
 `,
     );
@@ -59,7 +61,7 @@ await encoder.close();
       'node',
     ];
     run(compiler, [...flags, 'doors.ts'], project);
-    assert.equal(run(process.execPath, ['doors.js'], project).trim(), 'hopgate function function true call');
+    assert.equal(run(process.execPath, ['doors.js'], project).trim(), 'hopgate function function function true call');
 
     for (const door of ['train', 'distill', 'stats']) {
       const refused = spawnSync(process.execPath, ['-e', `await import('hopgate/${door}')`], { cwd: project, encoding: 'utf8' });
