@@ -139,11 +139,28 @@ function recordReader(file: string, reader: Reader, options: OpenOptions): (raw:
     }
     if (value === null || typeof value !== 'object' || Array.isArray(value))
       throw new BadRecord('bad_field', `got ${shown(value, 60)}, expected one JSON object`);
-    const record = reader(value);
+    // Half of a surrogate pair is no text: written as UTF-8 it turns into U+FFFD, in JSON it stays; so it is made U+FFFD here, once.
+    const halves = SURROGATE_ESCAPE.test(decoded) ? { found: 0 } : undefined;
+    const record = reader(halves ? wellFormed(value, halves) : value);
+    if (halves && halves.found > 0)
+      record.repairs.push({ reason: 'lone_surrogate', detail: 'half of a surrogate pair, read as U+FFFD', field: '' });
     if (ids === 'row') record.id = String(row);
     if (ids === 'hash') record.id = contentId(record);
     return record;
   };
+}
+
+const SURROGATE_ESCAPE = /\\u[dD][89a-fA-F]/;
+
+function wellFormed(value: unknown, halves: { found: number }): unknown {
+  if (typeof value === 'string') {
+    if (value.isWellFormed()) return value;
+    halves.found++;
+    return value.toWellFormed();
+  }
+  if (Array.isArray(value)) return value.map((inner) => wellFormed(inner, halves));
+  if (value === null || typeof value !== 'object') return value;
+  return Object.fromEntries(Object.entries(value).map(([key, inner]) => [key, wellFormed(inner, halves)]));
 }
 
 /** 16 hex digits of sha256 over question and page titles; equal records have equal ids in any file. */

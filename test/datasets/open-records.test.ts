@@ -217,6 +217,17 @@ test('one bad record never costs a good one: each is quarantined with its place,
   assert.equal(opened.quarantine.entries.length, 8, 'a second reading starts the quarantine anew');
 });
 
+test('half of a surrogate pair is read as U+FFFD and counted, a whole pair is left alone', async () => {
+  const file = await temporaryFile(
+    'halves.json',
+    JSON.stringify([{ ...hotpot, question: 'Who wrote \ud83d about \ud83d\ude00 at Ember?' }]),
+  );
+  const opened = await openRecords(file);
+  const [record] = await collect(opened.records);
+  assert.equal(record?.question, 'Who wrote \ufffd about \ud83d\ude00 at Ember?');
+  assert.equal(opened.quarantine.repaired.lone_surrogate, 1);
+});
+
 test('a file in which no record has an id is refused with the option that helps', async () => {
   const { _id: gone, ...rest } = hotpot;
   const file = await temporaryFile('a.json', JSON.stringify([rest, { ...rest, question: 'Another one?' }]));
