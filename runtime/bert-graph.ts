@@ -1,5 +1,5 @@
 import { z } from 'zod';
-import { type GraphBuilder, graphBuilder } from './onnx-graph.js';
+import { type GraphBuilder, graphBuilder } from '../src/core/onnx-graph.js';
 
 /** Goes up with every change that can move a vector; it is part of the encoder's identity and of the converted folder's name. */
 export const CONVERTER_VERSION = 'bert-1';

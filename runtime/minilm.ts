@@ -5,7 +5,7 @@ import { z } from 'zod';
 import { InputError } from '../src/core/errors.js';
 import { hashFile } from '../src/core/hash.js';
 import { CONVERTER_VERSION, bertConfig, bertOnnx } from './bert-graph.js';
-import { readSafetensors } from './safetensors.js';
+import { readSafetensors } from '../src/core/safetensors.js';
 
 const packaged = z.object({
   dimensions: z.int().positive(),

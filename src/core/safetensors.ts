@@ -1,6 +1,6 @@
 import { readFile } from 'node:fs/promises';
 import { z } from 'zod';
-import { InputError, shown } from '../src/core/errors.js';
+import { InputError, shown } from './errors.js';
 
 /** The tensors of one safetensors file. */
 export interface Safetensors {
