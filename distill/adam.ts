@@ -7,13 +7,13 @@ export interface AdamOptions {
 }
 
 /** Parameters with their moments; every step gives a new state and leaves the old one to the caller to dispose. */
-export interface AdamState {
-  parameters: readonly Tensor[];
-  first: readonly Tensor[];
-  second: readonly Tensor[];
+export type AdamState = {
+  parameters: Tensor[];
+  first: Tensor[];
+  second: Tensor[];
   /** Steps made so far. */
   step: number;
-}
+};
 
 const BETA_1 = 0.9;
 const BETA_2 = 0.999;
@@ -28,14 +28,14 @@ export function adamStep(tf: Tf, state: AdamState, gradients: readonly Tensor[],
   const rate = (options.learningRate * Math.sqrt(1 - BETA_2 ** step)) / (1 - BETA_1 ** step);
   const epsilon = EPSILON * Math.sqrt(1 - BETA_2 ** step);
   const updated = state.parameters.map((parameter, at) =>
-    tf.tidy(() => {
+    tf.tidy((): [Tensor, Tensor, Tensor] => {
       const gradient = gradients[at] as Tensor;
       const first = tf.add(tf.mul(state.first[at] as Tensor, BETA_1), tf.mul(gradient, 1 - BETA_1));
       const second = tf.add(tf.mul(state.second[at] as Tensor, BETA_2), tf.mul(tf.square(gradient), 1 - BETA_2));
       const move = tf.div(tf.mul(first, rate), tf.add(tf.sqrt(second), epsilon));
       const decay = options.weightDecay > 0 && parameter.rank > 1 ? 1 - options.learningRate * options.weightDecay : 1;
       const kept = decay === 1 ? parameter : tf.mul(parameter, decay);
-      return [tf.sub(kept, move), first, second] as [Tensor, Tensor, Tensor];
+      return [tf.sub(kept, move), first, second];
     }),
   );
   return {

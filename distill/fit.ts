@@ -1,3 +1,4 @@
+import { InputError } from '../src/core/errors.js';
 import { random } from '../src/core/random.js';
 import { type AdamState, adamStep, disposeState } from './adam.js';
 import { type Checkpoints, type FitProgress, readCheckpoint, writeCheckpoint } from './checkpoint.js';
@@ -5,8 +6,7 @@ import { type DrafterModel, forward, initialParameters, parameterTensors, predic
 import { type Examples, batchOf } from './examples.js';
 import { draftQuality } from './draft-quality.js';
 import { drafterLoss } from './losses.js';
-import type { DrafterShape } from './shape.js';
-import { layerSizes } from './shape.js';
+import { type DrafterShape, layerSizes } from './shape.js';
 import { type Matching, matchTargets } from './slot-matching.js';
 import type { Tensor, Tf } from './tensorflow.js';
 
@@ -73,6 +73,7 @@ export async function fitDrafter(
       loss += stepped.loss * indices.length;
     }
     progress.epoch++;
+    progress.step = state.step;
     const cosine = heldOut.questions.length === 0 ? null : heldOutCosine(tf, model, state.parameters, heldOut, options.matching);
     progress.history.push({ epoch: progress.epoch, loss: loss / order.length, heldOutCosine: cosine });
     if (cosine === null || progress.bestCosine === null || cosine > progress.bestCosine) {
@@ -113,8 +114,7 @@ export function trainStep(
     batch = matchTargets(batch, slots, shape.slots, dimensions);
   }
   const masks = dropoutMasks(shape.hidden, batch.size, options.dropout, options.seed, state.step);
-  let loss = 0;
-  const next = tf.tidy(() => {
+  return tf.tidy(() => {
     const questions = tf.tensor2d(batch.questions, [batch.size, dimensions]);
     const targets = {
       claims: tf.tensor3d(batch.targets, [batch.size, shape.slots, dimensions]),
@@ -122,18 +122,15 @@ export function trainStep(
       counts: tf.oneHot(tf.tensor1d(batch.counts, 'int32'), shape.counts),
     };
     const dropped = masks?.map((mask, layer) => tf.tensor2d(mask, [batch.size, shape.hidden[layer] as number]));
-    const { value, grads } = tf.valueAndGrads(
-      (...parameters: Tensor[]) => drafterLoss(tf, forward(tf, model, parameters, questions, dropped), targets, options.countWeight) as never,
+    const { value, grads } = tf.valueAndGrads((...parameters: Tensor[]) =>
+      drafterLoss(tf, forward(tf, model, parameters, questions, dropped), targets, options.countWeight),
     )([...state.parameters]);
-    loss = value.dataSync()[0] as number;
-    const stepped = adamStep(tf, state, grads, options);
-    for (const one of [...stepped.parameters, ...stepped.first, ...stepped.second]) tf.keep(one);
-    return stepped as never;
-  }) as AdamState;
-  if (!Number.isFinite(loss)) {
-    throw new Error(`the loss is ${loss} at step ${state.step + 1}: lower --learning-rate (it is ${options.learningRate})`);
-  }
-  return { state: next, loss };
+    const loss = value.dataSync()[0] as number;
+    if (!Number.isFinite(loss)) {
+      throw new InputError(`the loss is ${loss} at step ${state.step + 1}: lower --learning-rate (it is ${options.learningRate})`);
+    }
+    return { state: adamStep(tf, state, grads, options), loss };
+  });
 }
 
 /** Zero moments and seeded weights. */

@@ -6,6 +6,7 @@ import { multiplyTransposedFirst } from './wasm-matmul.js';
 /** The operations of TensorFlow.js; all code that computes with tensors gets them as an argument. */
 export type Tf = typeof TensorFlow;
 export type Tensor = TensorFlow.Tensor;
+export type Scalar = TensorFlow.Scalar;
 
 /** `gpu`: @tensorflow/tfjs-node-gpu; `cpu`: @tensorflow/tfjs-node; `wasm`: WebAssembly; `js`: plain JavaScript. */
 export const BACKENDS = ['gpu', 'cpu', 'wasm', 'js'] as const;
@@ -33,6 +34,8 @@ const AUTO = ['gpu', 'cpu', 'wasm'] as const;
  */
 export async function openTensorFlow(choice: BackendChoice, load: LoadPackage = (name) => import(name)): Promise<OpenedTensorFlow> {
   const tf = (await import('@tensorflow/tfjs-core')) as Tf;
+  // Its bundle registers the gradients, which tfjs-core's build for Node leaves out.
+  await import('@tensorflow/tfjs-layers');
   tf.enableProdMode();
   if (choice !== 'auto') {
     const opened = await attempt(tf, choice, load);

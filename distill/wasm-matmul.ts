@@ -12,7 +12,7 @@ export function multiplyTransposedFirst(tf: Tf): void {
   const stock = tf.getKernel('BatchMatMul', 'wasm');
   const transpose = tf.getKernel('Transpose', 'wasm');
   if (!stock || !transpose || REPLACED in stock.kernelFunc) return;
-  type Info = KernelArguments['inputs'][string];
+  type Info = NonNullable<KernelArguments['inputs'][string]>;
   const kernelFunc = (given: KernelArguments): ReturnType<typeof stock.kernelFunc> => {
     const { backend } = given;
     const { transposeA, transposeB } = given.attrs as { transposeA: boolean; transposeB: boolean };

@@ -5,6 +5,8 @@ import { InputError, shown } from './errors.js';
 /** The tensors of one safetensors file. */
 export interface Safetensors {
   readonly names: readonly string[];
+  /** Free texts by name; empty where the file has none. */
+  readonly metadata: { readonly [name: string]: string };
   shape(name: string): readonly number[];
   /** The values in row-major order, F16 and F32 only, as 32-bit floats (exact for both). Throws InputError where there is no such tensor. */
   floats(name: string): Float32Array;
@@ -27,13 +29,17 @@ type Header = z.infer<typeof headerSchema>;
  * that names the file and the header's field where the file is damaged.
  */
 export async function readSafetensors(file: string): Promise<Safetensors> {
-  let bytes: Buffer;
   try {
-    bytes = await readFile(file);
-  } catch {
+    return parseSafetensors(await readFile(file), file);
+  } catch (error) {
+    if (error instanceof InputError) throw error;
     throw new InputError('no such file', { file });
   }
-  const { header, start } = readHeader(file, bytes);
+}
+
+/** The same for bytes at hand; `file` names them in messages. */
+export function parseSafetensors(bytes: Buffer, file: string): Safetensors {
+  const { header, start, metadata } = readHeader(file, bytes);
   checkLayout(file, header, bytes.length - start);
   const entry = (name: string): Header[string] => {
     const one = header[name];
@@ -42,6 +48,7 @@ export async function readSafetensors(file: string): Promise<Safetensors> {
   };
   return {
     names: Object.keys(header).toSorted(),
+    metadata,
     shape: (name) => entry(name).shape,
     floats: (name) => {
       const { dtype, data_offsets: offsets } = entry(name);
@@ -53,7 +60,31 @@ export async function readSafetensors(file: string): Promise<Safetensors> {
   };
 }
 
-function readHeader(file: string, bytes: Buffer): { header: Header; start: number } {
+/** A tensor to write; `values` are row-major. */
+export interface NamedTensor {
+  name: string;
+  shape: readonly number[];
+  values: Float32Array;
+}
+
+/** The bytes of a safetensors file of 32-bit floats. The same tensors in the same order give the same bytes. */
+export function safetensorsBytes(tensors: readonly NamedTensor[], metadata: { readonly [name: string]: string } = {}): Buffer {
+  const header: { [name: string]: unknown } = Object.keys(metadata).length === 0 ? {} : { __metadata__: metadata };
+  let at = 0;
+  for (const { name, shape, values } of tensors) {
+    header[name] = { dtype: 'F32', shape, data_offsets: [at, at + values.length * 4] };
+    at += values.length * 4;
+  }
+  // Spaces bring the tensors to a multiple of eight bytes, as the format's own writer does.
+  const text = JSON.stringify(header);
+  const json = Buffer.from(text + ' '.repeat((8 - (Buffer.byteLength(text) % 8)) % 8));
+  const length = Buffer.alloc(8);
+  length.writeBigUInt64LE(BigInt(json.length));
+  // Platforms that Node runs on store numbers little-endian, as the format wants them.
+  return Buffer.concat([length, json, ...tensors.map(({ values }) => new Uint8Array(values.buffer, values.byteOffset, values.byteLength))]);
+}
+
+function readHeader(file: string, bytes: Buffer): { header: Header; start: number; metadata: { [name: string]: string } } {
   if (bytes.length < 8) throw new InputError(`got ${bytes.length} bytes, expected a safetensors file of at least 8`, { file });
   const length = bytes.readBigUInt64LE(0);
   if (length > BigInt(bytes.length - 8)) {
@@ -66,14 +97,16 @@ function readHeader(file: string, bytes: Buffer): { header: Header; start: numbe
   } catch (error) {
     throw new InputError(`the header is not JSON (${(error as Error).message})`, { file });
   }
-  if (value !== null && typeof value === 'object') delete (value as { [key: string]: unknown }).__metadata__;
-  const parsed = headerSchema.safeParse(value);
+  const { __metadata__: free = {}, ...tensors } = (value ?? {}) as { [key: string]: unknown };
+  const parsed = headerSchema.safeParse(tensors);
   if (!parsed.success) {
     const issue = parsed.error.issues[0];
     const path = issue?.path.map(String) ?? [];
     throw new InputError(`header: ${issue?.message ?? 'invalid'}`, path.length === 0 ? { file } : { file, field: path.join('.') });
   }
-  return { header: parsed.data, start };
+  const metadata = z.record(z.string(), z.string()).safeParse(free);
+  if (!metadata.success) throw new InputError(`got ${shown(free)}, expected texts by name`, { file, field: '__metadata__' });
+  return { header: parsed.data, start, metadata: metadata.data };
 }
 
 function checkLayout(file: string, header: Header, available: number): void {
