@@ -26,8 +26,8 @@ export class InputError extends Error {
 export class ProfileMismatchError extends InputError {
   readonly field: string;
 
-  constructor(field: string, expected: string, got: string, hint: string) {
-    super(`${field} differs: the profile was made with ${expected}, this run uses ${got}; ${hint}`);
+  constructor(field: string, expected: string, got: string, hint: string, made = 'the profile') {
+    super(`${field} differs: ${made} was made with ${expected}, this run uses ${got}; ${hint}`);
     this.name = 'ProfileMismatchError';
     this.field = field;
   }

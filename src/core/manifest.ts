@@ -16,6 +16,7 @@ export const KINDS = [
   'verdicts',
   'replay',
   'report',
+  'drafter',
   'calibration',
   'demo',
 ] as const;
