@@ -1,0 +1,90 @@
+import { readFile } from 'node:fs/promises';
+import { DRAFTER_ONNX, type DrafterDetails, drafterDetails } from '../src/core/drafter.js';
+import type { EncoderIdentity } from '../src/core/embeddings.js';
+import { InputError, ProfileMismatchError } from '../src/core/errors.js';
+import { canonicalJson } from '../src/core/hash.js';
+import { checkedFile, readManifest } from '../src/core/manifest.js';
+import { openOnnxModel } from './onnx-session.js';
+
+/** What a drafter says of one question. */
+export interface Draft {
+  /** Predicted number of claims, at most the number of slots. */
+  k: number;
+  /** The first k slots, unit length: they stand for the claims in the margin (method.md §7). */
+  slots: Float32Array[];
+}
+
+/** A trained drafter. It owns a native session until it is closed. */
+export interface Drafter {
+  readonly details: DrafterDetails;
+  /** sha256 of `drafter.onnx`: what a profile names. */
+  readonly sha256: string;
+  /** From the question's embedding in the role `query`. Throws RangeError for a vector of another width. */
+  draft(question: Float32Array): Promise<Draft>;
+  close(): Promise<void>;
+}
+
+export interface DrafterOptions {
+  /** The encoder whose vectors it is given. */
+  encoder: EncoderIdentity;
+  /** Told once when the drafter does not beat its baselines. Default: process.emitWarning. */
+  warn?: ((message: string) => void) | undefined;
+}
+
+/**
+ * Opens a folder of kind `drafter`. Throws InputError where it is none or a file's bytes are not those of its manifest, and
+ * ProfileMismatchError that names the difference when it was trained on another encoder's vectors.
+ */
+export async function openDrafter(folder: string, { encoder, warn = process.emitWarning }: DrafterOptions): Promise<Drafter> {
+  const manifest = await readManifest(folder, 'drafter');
+  const parsed = drafterDetails.safeParse(manifest.details);
+  if (!parsed.success) {
+    const issue = parsed.error.issues[0];
+    throw new InputError(issue?.message ?? 'invalid', { file: folder, field: ['details', ...(issue?.path ?? [])].join('.') });
+  }
+  const details = parsed.data;
+  sameEncoder(details.encoder, encoder);
+  const file = await checkedFile(folder, manifest, DRAFTER_ONNX);
+  const model = await openOnnxModel(await readFile(file), file);
+  if (!details.beatsBaselines) warn(weakness(folder, details));
+  const { slots, counts } = details.shape;
+  const { dimensions } = details.encoder;
+  return {
+    details,
+    sha256: (manifest.outputs.find((one) => one.name === DRAFTER_ONNX) as { sha256: string }).sha256,
+    draft: async (question) => {
+      if (question.length !== dimensions) throw new RangeError(`question: got ${question.length} numbers, expected ${dimensions}`);
+      const output = await model.run(question, 1, dimensions);
+      const logits = output.count_logits as Float32Array;
+      let best = 0;
+      for (let at = 1; at < counts; at++) if ((logits[at] as number) > (logits[best] as number)) best = at;
+      const k = Math.min(best + 1, slots);
+      const all = output.slots as Float32Array;
+      return { k, slots: Array.from({ length: k }, (_, at) => all.slice(at * dimensions, (at + 1) * dimensions)) };
+    },
+    close: () => model.close(),
+  };
+}
+
+function sameEncoder(expected: EncoderIdentity, got: EncoderIdentity): void {
+  for (const field of Object.keys(expected) as (keyof EncoderIdentity)[]) {
+    if (expected[field] === got[field]) continue;
+    throw new ProfileMismatchError(
+      `encoder.${field}`,
+      canonicalJson(expected[field]),
+      canonicalJson(got[field]),
+      'a drafter only understands the encoder that it was trained on: train one for this encoder',
+      'the drafter',
+    );
+  }
+}
+
+function weakness(folder: string, { held_out: heldOut, frontier }: DrafterDetails): string {
+  const measured =
+    frontier.length > 0
+      ? 'its call cut on held-out runs is not above both baselines'
+      : heldOut === null
+        ? 'it was never measured on held-out questions'
+        : 'its held-out cosine is not above both baselines';
+  return `${folder}: beatsBaselines is false: ${measured} (the mean claim vector, the question's own vector)`;
+}
