@@ -1,4 +1,4 @@
-import type { Tensor, Tf } from './tensorflow.js';
+import type { Tensor, Tf } from './tensors.js';
 
 export interface AdamOptions {
   learningRate: number;

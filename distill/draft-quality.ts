@@ -1,7 +1,7 @@
 import { type DrafterModel, predictDrafts } from './drafter-model.js';
 import { type Examples, batchOf } from './examples.js';
 import { type Matching, dot, matchTargets } from './slot-matching.js';
-import type { Tensor, Tf } from './tensorflow.js';
+import type { Tensor, Tf } from './tensors.js';
 
 /** How good drafts are on some questions; all cosines are means over claims that have a slot. */
 export interface DraftQuality {
@@ -72,16 +72,22 @@ export function draftQuality(
   };
 }
 
-export function baselineQuality(training: Examples, heldOut: Examples, slots: number): BaselineQuality {
-  const mean = new Float32Array(training.dimensions);
+/** The mean of all training claims that have a slot, brought to unit length: what a drafter that learns nothing of a question would say. */
+export function meanClaimVector(training: Examples, slots: number): Float32Array {
+  const mean = new Float64Array(training.dimensions);
   for (const claims of training.claims) {
     for (const claim of claims.slice(0, slots)) for (let i = 0; i < mean.length; i++) mean[i] = (mean[i] as number) + (claim[i] as number);
   }
-  const length = Math.sqrt(dot(mean, mean));
+  const length = Math.sqrt(mean.reduce((sum, one) => sum + one * one, 0));
+  return Float32Array.from(mean, (one) => (length === 0 ? 0 : one / length));
+}
+
+export function baselineQuality(training: Examples, heldOut: Examples, slots: number): BaselineQuality {
+  const mean = meanClaimVector(training, slots);
   let [toMean, toQuestion, n] = [0, 0, 0];
   for (const [index, claims] of heldOut.claims.entries()) {
     for (const claim of claims.slice(0, slots)) {
-      toMean += length === 0 ? 0 : dot(claim, mean) / length;
+      toMean += dot(claim, mean);
       toQuestion += dot(claim, heldOut.questions[index] as Float32Array);
       n++;
     }

@@ -1,6 +1,6 @@
 import { random } from '../src/core/random.js';
 import { type DrafterShape, layerSizes } from './shape.js';
-import type { Tensor, Tf } from './tensorflow.js';
+import type { Tensor, Tf } from './tensors.js';
 
 /** A drafter as plain numbers: what is exported, and what a backend's tensors are made from. */
 export interface DrafterModel {

@@ -16,7 +16,11 @@ export function drafterSafetensors({ shape, dimensions, parameters }: DrafterMod
 }
 
 /** The weights back from `drafterSafetensors`, in the order of the layers. */
-export function drafterParameters(bytes: Buffer, file: string, { shape, dimensions }: Pick<DrafterModel, 'shape' | 'dimensions'>): Float32Array[] {
+export function drafterParameters(
+  bytes: Buffer,
+  file: string,
+  { shape, dimensions }: Pick<DrafterModel, 'shape' | 'dimensions'>,
+): Float32Array[] {
   const tensors = parseSafetensors(bytes, file);
   return layerSizes(shape, dimensions).flatMap(({ name }) => [tensors.floats(`${name}.weight`), tensors.floats(`${name}.bias`)]);
 }
@@ -37,7 +41,12 @@ export function drafterOnnx(model: DrafterModel): Uint8Array {
   }
   const width = shape.slots * dimensions;
   const part = (name: string, from: number, to: number, output?: string): string =>
-    graph.node('Slice', [state, graph.ints(`${name}.from`, [1], [from]), graph.ints(`${name}.to`, [1], [to]), graph.ints(`${name}.axis`, [1], [1])], {}, output);
+    graph.node(
+      'Slice',
+      [state, graph.ints(`${name}.from`, [1], [from]), graph.ints(`${name}.to`, [1], [to]), graph.ints(`${name}.axis`, [1], [1])],
+      {},
+      output,
+    );
   const corrections = graph.node('Reshape', [part('slots', 0, width), graph.ints('slots.shape', [3], [0, shape.slots, dimensions])]);
   unitLength(graph, residual ? withQuestion(graph, corrections) : corrections, 'slots');
   part('counts', width, width + shape.counts, 'count_logits');

@@ -8,7 +8,7 @@ import { draftQuality } from './draft-quality.js';
 import { drafterLoss } from './losses.js';
 import { type DrafterShape, layerSizes } from './shape.js';
 import { type Matching, matchTargets } from './slot-matching.js';
-import type { Tensor, Tf } from './tensorflow.js';
+import type { Tensor, Tf } from './tensors.js';
 
 export interface FitOptions {
   shape: DrafterShape;
@@ -37,7 +37,7 @@ export interface FitHooks {
   /** Where an interrupted run goes on from; none: it cannot. */
   checkpoints?: Checkpoints;
   /** When aborted, the fit throws its reason after the current epoch, whose checkpoint is written. */
-  signal?: AbortSignal;
+  signal?: AbortSignal | undefined;
 }
 
 export interface FittedDrafter {
@@ -171,7 +171,11 @@ async function start(
   }
   const { progress, parameters, first, second, best } = readCheckpoint(saved, layerSizes(shape, dimensions));
   const tensors = (values: readonly Float32Array[]): Tensor[] => parameterTensors(tf, shape, dimensions, values);
-  return { progress, best, state: { parameters: tensors(parameters), first: tensors(first), second: tensors(second), step: progress.step } };
+  return {
+    progress,
+    best,
+    state: { parameters: tensors(parameters), first: tensors(first), second: tensors(second), step: progress.step },
+  };
 }
 
 function stale({ epoch, bestEpoch }: FitProgress, { patience }: FitOptions): boolean {

@@ -1,9 +1,11 @@
-export { type BaselineQuality, type DraftQuality, baselineQuality, collapsed, draftQuality } from './draft-quality.js';
-export { type DrafterModel, parameterTensors } from './drafter-model.js';
-export { type Checkpoints, type FitProgress } from './checkpoint.js';
+export { type ClaimQuestion, type ClaimQuestions, type ClaimQuestionsOptions, readClaimQuestions } from './claim-questions.js';
+export type { Checkpoints, FitProgress } from './checkpoint.js';
+export { type BaselineQuality, type DraftQuality, baselineQuality, collapsed, draftQuality, meanClaimVector } from './draft-quality.js';
+export { type DrafterModel, type Drafts, parameterTensors, predictDrafts } from './drafter-model.js';
 export { type Examples, chosenExamples, heldOutSplit } from './examples.js';
 export { drafterOnnx, drafterParameters, drafterSafetensors } from './export.js';
 export { type FitHooks, type FitOptions, type FittedDrafter, fitDrafter } from './fit.js';
 export { type DrafterShape, MOST_SLOTS, SHAPES, SHAPE_NAMES, type ShapeName, parameterCount, shapeOf } from './shape.js';
 export { MATCHINGS, type Matching } from './slot-matching.js';
-export { BACKENDS, type Backend, type BackendChoice, type OpenedTensorFlow, openTensorFlow } from './tensorflow.js';
+export { BACKENDS, type Backend, type BackendChoice, type LoadPackage, type OpenedTensorFlow, openTensorFlow } from './tensorflow.js';
+export { type TextEncoder, type TrainOptions, trainDrafter } from './train-drafter.js';

@@ -1,5 +1,5 @@
 import { type DrafterOutputs, LENGTH_EPSILON } from './drafter-model.js';
-import type { Scalar, Tensor, Tf } from './tensorflow.js';
+import type { Scalar, Tensor, Tf } from './tensors.js';
 
 export interface Targets {
   /** [batch × slots × dimensions], unit length or zero. */

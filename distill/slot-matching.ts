@@ -47,7 +47,8 @@ export function matchTargets(batch: Batch, drafts: Float32Array, slots: number, 
     for (let slot = 0; slot < n; slot++) {
       for (let claim = 0; claim < n; claim++) score[slot * n + claim] = dot(part(drafts, slot), part(batch.targets, claim));
     }
-    for (const [slot, claim] of bestAssignment(score, n).entries()) targets.set(part(batch.targets, claim), (at * slots + slot) * dimensions);
+    for (const [slot, claim] of bestAssignment(score, n).entries())
+      targets.set(part(batch.targets, claim), (at * slots + slot) * dimensions);
   }
   return { ...batch, targets };
 }

@@ -1,12 +1,7 @@
-import type * as TensorFlow from '@tensorflow/tfjs-core';
 import { createRequire } from 'node:module';
 import { InputError } from '../src/core/errors.js';
+import type { Tf } from './tensors.js';
 import { multiplyTransposedFirst } from './wasm-matmul.js';
-
-/** The operations of TensorFlow.js; all code that computes with tensors gets them as an argument. */
-export type Tf = typeof TensorFlow;
-export type Tensor = TensorFlow.Tensor;
-export type Scalar = TensorFlow.Scalar;
 
 /** `gpu`: @tensorflow/tfjs-node-gpu; `cpu`: @tensorflow/tfjs-node; `wasm`: WebAssembly; `js`: plain JavaScript. */
 export const BACKENDS = ['gpu', 'cpu', 'wasm', 'js'] as const;
@@ -45,8 +40,8 @@ export async function openTensorFlow(choice: BackendChoice, load: LoadPackage = 
   const refused: string[] = [];
   for (const backend of AUTO) {
     const opened = await attempt(tf, backend, load);
-    if (typeof opened !== 'string') return { tf, backend, why: `auto${refused.map((one) => `: ${one}`).join('')}${opened.note}` };
-    refused.push(`not ${backend}, ${opened}`);
+    if (typeof opened !== 'string') return { tf, backend, why: `${['auto', ...refused].join(', ')}${opened.note}` };
+    refused.push(`not ${backend}: ${opened}`);
   }
   throw new InputError(`no backend of TensorFlow.js loads here (${refused.join('; ')}); --backend js is the last resort`);
 }

@@ -1,4 +1,4 @@
-import type { Tf } from './tensorflow.js';
+import type { Tf } from './tensors.js';
 
 type KernelArguments = Parameters<NonNullable<ReturnType<Tf['getKernel']>>['kernelFunc']>[0];
 

