@@ -4,6 +4,7 @@ import { claimsBuild } from './claims-build.js';
 import { dataDoctor } from './data-doctor.js';
 import { decide } from './decide.js';
 import { demo } from './demo.js';
+import { drafterTrain } from './drafter-train.js';
 import { embed } from './embed.js';
 import { explain } from './explain.js';
 import { labelsBuild } from './labels-build.js';
@@ -18,6 +19,7 @@ export const commands: readonly Command[] = [
   claimsBuild,
   labelsBuild,
   embed,
+  drafterTrain,
   trajectoriesRun,
   decide,
   calibrate,

@@ -1,0 +1,202 @@
+import { CLAIM_SOURCES, CLAIM_TEXTS, type ClaimSource, type ClaimText } from '../../core/claims.js';
+import { type DrafterDetails, drafterDetails } from '../../core/drafter.js';
+import { CheckFailedError, InputError } from '../../core/errors.js';
+import { cacheFolder, modelFolder } from '../../core/homes.js';
+import type { Manifest } from '../../core/manifest.js';
+import { BUILT_IN_ENCODER, KNOWN_ENCODERS, cachedEncoder, openEncoder } from '../../../runtime/index.js';
+import {
+  BACKENDS,
+  type BackendChoice,
+  MATCHINGS,
+  MOST_SLOTS,
+  type Matching,
+  SHAPE_NAMES,
+  type ShapeName,
+  type TrainOptions,
+  openTensorFlow,
+  readClaimQuestions,
+  shapeOf,
+  trainDrafter,
+} from '../../../distill/index.js';
+import type { Command, CommonFlags, Terminal } from '../command.js';
+
+export const drafterTrain: Command = {
+  path: 'drafter train <claims>',
+  describe: 'trains a drafter: from a question to vectors that stand for its claims',
+  epilogue:
+    'CLAIMS is a claims folder, or JSON lines of {"question_id", "question", "claims": ["…"]} (the id is optional). Every text is encoded once, into the ' +
+    'cache. A drafter of gold claims has seen gold labels and is a diagnostic; its manifest says so.',
+  positionals: { claims: 'claims folder or JSON lines file' },
+  options: {
+    encoder: {
+      type: 'string',
+      default: BUILT_IN_ENCODER,
+      describe: `${BUILT_IN_ENCODER} (built in), ${Object.keys(KNOWN_ENCODERS).join(', ')}, or a folder`,
+    },
+    'claim-text': {
+      type: 'string',
+      choices: CLAIM_TEXTS,
+      describe: "which text of a claims folder's claims; default: that of their source",
+    },
+    field: { type: 'string', describe: 'field of JSON lines that holds the list of claims; default: claims' },
+    source: { type: 'string', choices: CLAIM_SOURCES, describe: 'where the claims of JSON lines came from' },
+    shape: { type: 'string', choices: SHAPE_NAMES, default: SHAPE_NAMES[0], describe: 'hidden widths and slots' },
+    slots: { type: 'number', describe: `claims drafted at most, 1 to ${MOST_SLOTS}; default: the shape's` },
+    residual: { type: 'boolean', default: true, describe: 'slot = unit(question + correction); --no-residual: unit(correction)' },
+    dropout: { type: 'number', default: 0.4, describe: 'share of hidden values zeroed in a step' },
+    epochs: { type: 'number', default: 80, describe: 'passes over the training questions, at most' },
+    patience: { type: 'number', default: 20, describe: 'epochs without a better held-out cosine that end training; 0: never' },
+    batch: { type: 'number', default: 64, describe: 'questions a step' },
+    'learning-rate': { type: 'number', default: 0.001, describe: "of Adam's steps" },
+    'weight-decay': { type: 'number', default: 0, describe: 'decoupled weight decay' },
+    'count-weight': { type: 'number', default: 0.1, describe: "weight of the number of claims' cross-entropy beside the cosine loss" },
+    matching: { type: 'string', choices: MATCHINGS, default: MATCHINGS[0], describe: 'which claim a slot learns' },
+    'held-out': { type: 'number', default: 0.1, describe: 'share of the questions kept for early stopping and the report' },
+    'learning-curve': { type: 'string', describe: 'comma list of numbers of training questions at which it is trained too' },
+    backend: {
+      type: 'string',
+      choices: ['auto', ...BACKENDS],
+      default: 'auto',
+      describe: 'gpu: @tensorflow/tfjs-node-gpu, cpu: @tensorflow/tfjs-node, where installed; wasm; js',
+    },
+    'checkpoint-every': { type: 'number', default: 5, describe: 'epochs between two checkpoints' },
+    strict: { type: 'boolean', default: false, describe: 'exit code 1 when any line was set aside' },
+    'cache-dir': { type: 'string', describe: 'vectors and converted models; default: $HOPGATE_HOME/cache' },
+    'model-dir': { type: 'string', describe: 'where named encoders are; default: $HOPGATE_HOME/models' },
+  },
+  run: async (args, terminal) => {
+    const options = trainOptions(args, terminal);
+    const claims = await readClaimQuestions(args.claims as string, {
+      claimText: args['claim-text'] as ClaimText | undefined,
+      field: args.field as string | undefined,
+      source: args.source as ClaimSource | undefined,
+    });
+    const opened = await openTensorFlow(args.backend as BackendChoice);
+    terminal.note(`backend ${opened.backend} (${opened.why})`);
+    const cacheDir = cacheFolder(args['cache-dir'] as string | undefined);
+    const encoder = await cachedEncoder(
+      await openEncoder(args.encoder as string, { cacheDir, modelDir: modelFolder(args['model-dir'] as string | undefined) }),
+      cacheDir,
+    );
+    const shown = stagedProgress(terminal);
+    try {
+      const manifest = await trainDrafter(claims, encoder, opened, { ...options, onProgress: shown.update });
+      shown.done();
+      const details = drafterDetails.parse(manifest.details);
+      terminal.print(summary(details, manifest, options.dir));
+      if (args.strict === true && claims.setAside.length > 0) {
+        throw new CheckFailedError(
+          `${claims.setAside.length} lines were set aside and --strict was given; ${options.dir}/quarantine.jsonl lists them`,
+        );
+      }
+      return {
+        out: options.dir,
+        counts: manifest.counts,
+        quarantined: manifest.quarantined,
+        warnings: manifest.warnings,
+        backend: { ran: opened.backend, why: opened.why },
+        encoded: { ...encoder.counts },
+        beatsBaselines: details.beatsBaselines,
+        held_out: details.held_out,
+        learning_curve: details.learning_curve,
+        frontier: details.frontier,
+        training: { ...details.training, history: undefined },
+      };
+    } finally {
+      shown.done();
+      await encoder.close();
+    }
+  },
+};
+
+function trainOptions(args: { [name: string]: unknown } & CommonFlags, terminal: Terminal): TrainOptions {
+  if (args.out === undefined) throw new InputError('--out: name a folder for the drafter');
+  return {
+    dir: args.out,
+    shape: shapeOf(args.shape as ShapeName, args.slots as number | undefined),
+    residual: args.residual as boolean,
+    dropout: numberIn(args, 'dropout', { from: 0, below: 1 }),
+    weightDecay: numberIn(args, 'weight-decay', { from: 0 }),
+    learningRate: numberIn(args, 'learning-rate', { above: 0 }),
+    countWeight: numberIn(args, 'count-weight', { from: 0 }),
+    batch: integerIn(args, 'batch', 1),
+    epochs: integerIn(args, 'epochs', 1),
+    patience: integerIn(args, 'patience', 0),
+    checkpointEvery: integerIn(args, 'checkpoint-every', 1),
+    matching: args.matching as Matching,
+    heldOut: numberIn(args, 'held-out', { from: 0, below: 1 }),
+    learningCurve: curveSizes(args['learning-curve'] as string | undefined),
+    seed: args.seed,
+    resume: args.resume,
+    force: args.force,
+    signal: terminal.signal,
+  };
+}
+
+function numberIn(args: { [name: string]: unknown }, name: string, range: { from?: number; above?: number; below?: number }): number {
+  const value = args[name] as number;
+  const { from, above, below } = range;
+  if (
+    !(from === undefined || value >= from) ||
+    !(above === undefined || value > above) ||
+    !(below === undefined || value < below) ||
+    !Number.isFinite(value)
+  ) {
+    const wanted = [from === undefined ? `above ${above}` : `at least ${from}`, ...(below === undefined ? [] : [`below ${below}`])];
+    throw new InputError(`--${name}: got ${value}, expected a number ${wanted.join(' and ')}`);
+  }
+  return value;
+}
+
+function integerIn(args: { [name: string]: unknown }, name: string, least: number): number {
+  const value = args[name] as number;
+  if (!Number.isSafeInteger(value) || value < least)
+    throw new InputError(`--${name}: got ${value}, expected an integer of at least ${least}`);
+  return value;
+}
+
+function curveSizes(given: string | undefined): number[] {
+  if (given === undefined) return [];
+  const sizes = given.split(',').map(Number);
+  const wrong = sizes.find((one) => !Number.isSafeInteger(one) || one < 1);
+  if (wrong !== undefined)
+    throw new InputError(`--learning-curve: got ${JSON.stringify(given)}, expected a comma list of integers of at least 1`);
+  return [...new Set(sizes)].toSorted((a, b) => a - b);
+}
+
+/** One bar at a time: a new stage ends the one before. */
+function stagedProgress(terminal: Terminal): { update(stage: string, done: number, total: number | null): void; done(): void } {
+  let current: { stage: string; bar: ReturnType<Terminal['progress']> } | undefined;
+  return {
+    update: (stage, done, total) => {
+      if (current?.stage !== stage) {
+        current?.bar.done();
+        current = { stage, bar: terminal.progress(stage) };
+      }
+      current.bar.update(done, total);
+    },
+    done: () => {
+      current?.bar.done();
+      current = undefined;
+    },
+  };
+}
+
+function summary(details: DrafterDetails, { counts }: Manifest, dir: string): string {
+  const { held_out: heldOut, training, shape } = details;
+  const lines = [
+    `${details.label}: ${details.parameters} parameters, ${shape.hidden.join('-')}, ${shape.slots} slots${shape.residual ? ', residual' : ''}, ${details.encoder.name}`,
+    `${training.questions} training questions, ${training.epochs} epochs (the weights of epoch ${training.best_epoch}), ${training.steps} steps on ${details.backend}`,
+    `${String(counts.questions_over_slots)} questions have more claims than slots (${String(counts.claims_dropped)} claims dropped)`,
+  ];
+  if (heldOut) {
+    const perSlot = heldOut.cosine_per_slot.map((one) => one?.toFixed(3) ?? '–').join(' / ');
+    lines.push(
+      `${training.held_out} held-out questions: cosine ${heldOut.cosine.toFixed(3)} (per slot ${perSlot}); mean claim ${heldOut.baselines.mean_claim.toFixed(3)}, question itself ${heldOut.baselines.question.toFixed(3)}`,
+      `number of claims right on ${(100 * heldOut.count_accuracy).toFixed(1)}%; drafts of two questions have cosine ${heldOut.pairwise_cosine.toFixed(3)}, claims ${heldOut.pairwise_cosine_of_claims.toFixed(3)}`,
+    );
+  }
+  for (const { questions, cosine } of details.learning_curve)
+    lines.push(`trained on ${questions}: held-out cosine ${cosine?.toFixed(3) ?? '–'}`);
+  return [...lines, dir].join('\n');
+}
