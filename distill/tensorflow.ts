@@ -69,7 +69,7 @@ async function native(tf: Tf, backend: 'gpu' | 'cpu', load: LoadPackage): Promis
     if (code === 'ERR_MODULE_NOT_FOUND') return `${name} is not installed`;
     return `${name} does not load (${message.split('\n')[0] ?? ''})`;
   }
-  if (!(await tf.setBackend('tensorflow'))) return `${name} registered no backend`;
+  if (!tf.findBackendFactory('tensorflow') || !(await tf.setBackend('tensorflow'))) return `${name} registered no backend`;
   if (backend === 'cpu') return { note: '' };
   const { isUsingGpuDevice } = tf.backend() as { isUsingGpuDevice?: boolean };
   return { note: isUsingGpuDevice === true ? ' (a GPU is used)' : ' (its library sees no GPU and computes on the CPU)' };
