@@ -1,7 +1,7 @@
 import { stat } from 'node:fs/promises';
 import { join } from 'node:path';
 import { z } from 'zod';
-import { type ClaimSource, type ClaimText, claimColumns, claimText, defaultClaimText } from '../src/core/claims.js';
+import { type Claim, type ClaimSource, type ClaimText, claimColumns, claimText, defaultClaimText } from '../src/core/claims.js';
 import { InputError, shown } from '../src/core/errors.js';
 import { readLines } from '../src/core/jsonl.js';
 import { readManifest } from '../src/core/manifest.js';
@@ -68,8 +68,7 @@ async function fromFolder(folder: string, options: ClaimQuestionsOptions): Promi
     if (options[name] !== undefined) throw new InputError(`--${name} is for JSON lines; a claims folder says it itself`, { file: folder });
   }
   const manifest = await readManifest(folder, 'claims');
-  const questions = new Map<string, ClaimQuestion>();
-  const rows = new Map<string, { row: number; question_id: string }>();
+  const questions = new Map<string, { at: Claim; question: string; claims: string[] }>();
   let [source, emptyClaims]: [ClaimSource | undefined, number] = [undefined, 0];
   let text: ClaimText | undefined;
   for await (const claim of readTable(folder, manifest, 'claims', claimColumns)) {
@@ -79,29 +78,26 @@ async function fromFolder(folder: string, options: ClaimQuestionsOptions): Promi
     }
     text ??= options.claimText ?? defaultClaimText(source);
     const key = `${claim.row}/${claim.question_id}`;
-    const own = questions.get(key) ?? { question: claim.question, claims: [] };
+    const own = questions.get(key) ?? { at: claim, question: claim.question, claims: [] };
     questions.set(key, own);
-    rows.set(key, { row: claim.row, question_id: claim.question_id });
     const content = claimText(claim, text);
     if (content.trim() === '') emptyClaims++;
     else own.claims.push(content);
   }
-  const without = [...questions].filter(([, { claims }]) => claims.length === 0);
+  const all = [...questions.values()];
   return {
-    questions: [...questions.values()].filter(({ claims }) => claims.length > 0),
-    setAside: without.map(([key]) => ({
-      action: 'skipped',
-      ...(rows.get(key) as { row: number; question_id: string }),
-      line: null,
-      reason: 'no_claims',
-      field: null,
-      detail: 'every claim text is empty',
-    })),
+    questions: all.filter(({ claims }) => claims.length > 0).map(({ question, claims }) => ({ question, claims })),
+    setAside: all
+      .filter(({ claims }) => claims.length === 0)
+      .map(({ at: { row, question_id } }) => {
+        const detail = 'every claim text is empty';
+        return { action: 'skipped', row, line: null, question_id, reason: 'no_claims', field: null, detail };
+      }),
     emptyClaims,
     source: source ?? 'unstated',
     claimText: text ?? null,
     claimField: null,
-    input: join(folder, manifest.outputs.find((one) => /^claims\./.test(one.name))?.name ?? 'claims.arrow'),
+    input: join(folder, manifest.outputs.find((one) => one.name.startsWith('claims.'))?.name ?? 'claims.arrow'),
   };
 }
 

@@ -20,7 +20,7 @@ export interface DraftQuality {
 }
 
 export interface BaselineQuality {
-  /** Cosine of the claims to the mean vector of all training claims. */
+  /** Cosine of the claims to the mean training claim of their slot. */
   meanClaim: number;
   /** Cosine of the claims to their question's own vector. */
   question: number;
@@ -72,22 +72,28 @@ export function draftQuality(
   };
 }
 
-/** The mean of all training claims that have a slot, brought to unit length: what a drafter that learns nothing of a question would say. */
-export function meanClaimVector(training: Examples, slots: number): Float32Array {
-  const mean = new Float64Array(training.dimensions);
-  for (const claims of training.claims) {
-    for (const claim of claims.slice(0, slots)) for (let i = 0; i < mean.length; i++) mean[i] = (mean[i] as number) + (claim[i] as number);
-  }
-  const length = Math.sqrt(mean.reduce((sum, one) => sum + one * one, 0));
-  return Float32Array.from(mean, (one) => (length === 0 ? 0 : one / length));
+/**
+ * For each slot the mean of the training claims that it learns, brought to unit length: what a drafter would say that learnt nothing of a
+ * question. One mean for all slots would be a weaker baseline, which a collapsed drafter beats.
+ */
+export function meanClaimVectors(training: Examples, slots: number): Float32Array[] {
+  return Array.from({ length: slots }, (_, slot) => {
+    const mean = new Float64Array(training.dimensions);
+    for (const claims of training.claims) {
+      const claim = claims[slot];
+      if (claim) for (let i = 0; i < mean.length; i++) mean[i] = (mean[i] as number) + (claim[i] as number);
+    }
+    const length = Math.sqrt(mean.reduce((sum, one) => sum + one * one, 0));
+    return Float32Array.from(mean, (one) => (length === 0 ? 0 : one / length));
+  });
 }
 
 export function baselineQuality(training: Examples, heldOut: Examples, slots: number): BaselineQuality {
-  const mean = meanClaimVector(training, slots);
+  const means = meanClaimVectors(training, slots);
   let [toMean, toQuestion, n] = [0, 0, 0];
   for (const [index, claims] of heldOut.claims.entries()) {
-    for (const claim of claims.slice(0, slots)) {
-      toMean += dot(claim, mean);
+    for (const [slot, claim] of claims.slice(0, slots).entries()) {
+      toMean += dot(claim, means[slot] as Float32Array);
       toQuestion += dot(claim, heldOut.questions[index] as Float32Array);
       n++;
     }

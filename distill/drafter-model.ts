@@ -64,7 +64,7 @@ export function forward(
     state = tf.relu(state);
     if (masks) state = tf.mul(state, masks[layer] as Tensor);
   }
-  const batch = questions.shape[0] as number;
+  const batch = questions.shape[0];
   const width = shape.slots * dimensions;
   const corrections = tf.reshape(tf.slice(state, [0, 0], [batch, width]), [batch, shape.slots, dimensions]);
   return {

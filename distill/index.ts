@@ -1,6 +1,6 @@
 export { type ClaimQuestion, type ClaimQuestions, type ClaimQuestionsOptions, readClaimQuestions } from './claim-questions.js';
 export type { Checkpoints, FitProgress } from './checkpoint.js';
-export { type BaselineQuality, type DraftQuality, baselineQuality, collapsed, draftQuality, meanClaimVector } from './draft-quality.js';
+export { type BaselineQuality, type DraftQuality, baselineQuality, collapsed, draftQuality, meanClaimVectors } from './draft-quality.js';
 export { type DrafterModel, type Drafts, parameterTensors, predictDrafts } from './drafter-model.js';
 export { type Examples, chosenExamples, heldOutSplit } from './examples.js';
 export { drafterOnnx, drafterParameters, drafterSafetensors } from './export.js';

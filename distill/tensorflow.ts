@@ -28,7 +28,7 @@ const AUTO = ['gpu', 'cpu', 'wasm'] as const;
  * C library, which must never stand between a user and this product). Throws InputError when the backend that was asked for does not load.
  */
 export async function openTensorFlow(choice: BackendChoice, load: LoadPackage = (name) => import(name)): Promise<OpenedTensorFlow> {
-  const tf = (await import('@tensorflow/tfjs-core')) as Tf;
+  const tf = await import('@tensorflow/tfjs-core');
   // Its bundle registers the gradients, which tfjs-core's build for Node leaves out.
   await import('@tensorflow/tfjs-layers');
   tf.enableProdMode();

@@ -9,7 +9,7 @@ import type { OnProgress } from '../src/core/progress.js';
 import { random } from '../src/core/random.js';
 import type { Checkpoints } from './checkpoint.js';
 import type { ClaimQuestions } from './claim-questions.js';
-import { baselineQuality, collapsed, draftQuality, meanClaimVector } from './draft-quality.js';
+import { baselineQuality, collapsed, draftQuality, meanClaimVectors } from './draft-quality.js';
 import { type DrafterModel, parameterTensors } from './drafter-model.js';
 import { type Examples, chosenExamples, heldOutSplit } from './examples.js';
 import { drafterOnnx, drafterSafetensors } from './export.js';
@@ -41,7 +41,7 @@ export interface TrainOptions extends FitOptions {
   /** Which stage it is in, with how far it is. */
   onProgress?: ((stage: string, done: number, total: number | null) => void) | undefined;
   /** Measures a trained drafter on held-out runs; without it the manifest's `frontier` is empty. */
-  measure?: ((model: DrafterModel, meanClaim: Float32Array) => Promise<FrontierEntry[]>) | undefined;
+  measure?: ((model: DrafterModel, meanClaims: readonly Float32Array[]) => Promise<FrontierEntry[]>) | undefined;
   /** Names of the runs that `measure` reads, with their manifests' sha256: part of the settings. */
   measuredRuns?: readonly string[] | undefined;
 }
@@ -174,7 +174,7 @@ async function describe(
 ): Promise<DrafterDetails> {
   const { model, progress } = fitted;
   const report = heldOutReport(tf, model, training, heldOut, options);
-  const frontier = (await options.measure?.(model, meanClaimVector(training, model.shape.slots))) ?? [];
+  const frontier = (await options.measure?.(model, meanClaimVectors(training, model.shape.slots))) ?? [];
   return {
     encoder,
     claim_source: claims.source,

@@ -35,7 +35,7 @@ export interface DrafterOptions {
  * Opens a folder of kind `drafter`. Throws InputError where it is none or a file's bytes are not those of its manifest, and
  * ProfileMismatchError that names the difference when it was trained on another encoder's vectors.
  */
-export async function openDrafter(folder: string, { encoder, warn = process.emitWarning }: DrafterOptions): Promise<Drafter> {
+export async function openDrafter(folder: string, { encoder, warn = emitWarning }: DrafterOptions): Promise<Drafter> {
   const manifest = await readManifest(folder, 'drafter');
   const parsed = drafterDetails.safeParse(manifest.details);
   if (!parsed.success) {
@@ -64,6 +64,10 @@ export async function openDrafter(folder: string, { encoder, warn = process.emit
     },
     close: () => model.close(),
   };
+}
+
+function emitWarning(message: string): void {
+  process.emitWarning(message);
 }
 
 function sameEncoder(expected: EncoderIdentity, got: EncoderIdentity): void {

@@ -14,7 +14,7 @@ const frontierEntry = z.strictObject({
   decider: z.string(),
   agreement: z.number(),
   drafter: z.number(),
-  /** Every question is given the mean vector of the training claims. */
+  /** Every question is given the mean training claims of the drafter's slots. */
   mean_claim: z.number(),
   /** The question's own vector stands for its claims. */
   question: z.number(),
@@ -67,8 +67,8 @@ export const drafterDetails = z.strictObject({
 });
 export type DrafterDetails = z.infer<typeof drafterDetails>;
 
-/** Whether a drafter is better than both baselines, by the best evidence that there is (method.md §7). */
+/** Whether a drafter is better than both baselines, by the best evidence that there is (method.md §7). One that has collapsed is not, whatever its cosine. */
 export function beatsBaselines(heldOut: DrafterDetails['held_out'], frontier: readonly FrontierEntry[]): boolean {
   if (frontier.length > 0) return frontier.every((one) => one.drafter > one.mean_claim && one.drafter > one.question);
-  return heldOut !== null && heldOut.cosine > heldOut.baselines.mean_claim && heldOut.cosine > heldOut.baselines.question;
+  return heldOut !== null && !heldOut.collapsed && heldOut.cosine > heldOut.baselines.mean_claim && heldOut.cosine > heldOut.baselines.question;
 }

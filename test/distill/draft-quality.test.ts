@@ -5,7 +5,7 @@ import {
   baselineQuality,
   collapsed,
   draftQuality,
-  meanClaimVector,
+  meanClaimVectors,
   openTensorFlow,
   parameterTensors,
 } from '../../distill/index.js';
@@ -31,8 +31,8 @@ test('P76: a drafter that says the same of every question raises the alarm, one 
     for (const one of tensors) one.dispose();
     return quality;
   };
-  const mean = meanClaimVector(examples, 2);
-  const same = measure(constantDrafter(Float32Array.of(...mean, ...mean, 0, 1), 24, false));
+  const means = meanClaimVectors(examples, 2).flatMap((one) => Array.from(one));
+  const same = measure(constantDrafter(Float32Array.of(...means, 0, 1), 24, false));
   assert.ok(Math.abs(same.pairwiseCosine - 1) < 1e-6);
   assert.equal(collapsed(same), true);
   // The mean-claim baseline is exactly this drafter, up to 32-bit rounding.

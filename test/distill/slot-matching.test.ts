@@ -20,7 +20,7 @@ test('the assignment has the largest sum of all permutations', () => {
           assigned.reduce((sum, claim, slot) => sum + (cells[slot * n + claim] as number), 0);
         const found = bestAssignment(score, n);
         assert.deepEqual(
-          found.toSorted(),
+          found.toSorted((a, b) => a - b),
           Array.from({ length: n }, (_, at) => at),
         );
         assert.equal(total(found), Math.max(...permutations(n).map(total)));

@@ -80,7 +80,7 @@ export const drafterTrain: Command = {
     );
     const shown = stagedProgress(terminal);
     try {
-      const manifest = await trainDrafter(claims, encoder, opened, { ...options, onProgress: shown.update });
+      const manifest = await trainDrafter(claims, encoder, opened, { ...options, onProgress: (...at) => shown.update(...at) });
       shown.done();
       const details = drafterDetails.parse(manifest.details);
       terminal.print(summary(details, manifest, options.dir));
