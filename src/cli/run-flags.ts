@@ -13,6 +13,7 @@ export interface RunFlags {
   claims?: string;
   encoder?: string;
   'claim-text'?: ClaimText;
+  drafter?: string;
   'evidence-text'?: EvidenceText;
   aggregation?: Aggregation;
   policy?: (typeof POLICIES)[number];
@@ -26,6 +27,7 @@ export const runOptions = {
   claims: { type: 'string', describe: 'claims that the margin is made of: RUN/claims/CLAIMS' },
   encoder: { type: 'string', describe: `embeddings that are read: RUN/embeddings/ENCODER (default ${BUILT_IN_ENCODER})` },
   'claim-text': { choices: CLAIM_TEXTS, describe: "embedded text of a claim (default: the claim source's own)" },
+  drafter: { type: 'string', describe: "folder of a drafter whose slots stand for the claims in the gate's margin" },
   'evidence-text': { choices: EVIDENCE_TEXTS, describe: 'embedded text of a sentence (default title+sentence)' },
   aggregation: { choices: AGGREGATIONS, describe: 'of the cosines with all sentences (default max)' },
   policy: { choices: POLICIES, describe: 'whether all claims have to be covered, or any (default all_match)' },
@@ -40,13 +42,20 @@ export function sourcesOf(flags: RunFlags, profile?: Profile): RunSources {
   const claims = flags.claims ?? profile?.claim_source;
   if (decider === undefined) throw new InputError('--decider: expected the name of verdicts in RUN/verdicts');
   if (claims === undefined) throw new InputError('--claims: expected the name of claims in RUN/claims');
+  if (flags.drafter !== undefined && flags['claim-text'] !== undefined) {
+    throw new InputError('--claim-text and --drafter: expected one of them, a drafter replaces the claim text');
+  }
+  if (flags.drafter === undefined && profile?.drafter_sha256 != null && flags['claim-text'] === undefined) {
+    throw new InputError(`--drafter: expected the drafter that the profile was made with (sha256 ${profile.drafter_sha256})`);
+  }
   // The profile's wording belongs to its own claim source.
   const ownClaims = profile !== undefined && claims === profile.claim_source;
   return {
     decider,
     claims,
     encoder: flags.encoder ?? profile?.encoder.name ?? BUILT_IN_ENCODER,
-    claimText: flags['claim-text'] ?? (ownClaims ? (profile.claim_text ?? undefined) : undefined),
+    claimText: flags['claim-text'] ?? (ownClaims && flags.drafter === undefined ? (profile.claim_text ?? undefined) : undefined),
+    drafter: flags.drafter,
     evidenceText: flags['evidence-text'] ?? profile?.evidence_text,
     aggregation: flags.aggregation ?? profile?.aggregation,
     policy: flags.policy ?? profile?.policy,
@@ -59,9 +68,9 @@ export function sourcesOf(flags: RunFlags, profile?: Profile): RunSources {
 export async function manifestsOf(runs: readonly string[], sources: RunSources): Promise<string[]> {
   const twice = runs.find((run, at) => runs.indexOf(run) < at);
   if (twice !== undefined) throw new InputError('the same run is given twice', { file: twice });
-  const all: string[] = [];
-  for (const run of runs) all.push(...(await runManifests(run, sources)));
-  return all;
+  const all = new Set<string>();
+  for (const run of runs) for (const manifest of await runManifests(run, sources)) all.add(manifest);
+  return [...all];
 }
 
 export async function loadRuns(
@@ -73,9 +82,14 @@ export async function loadRuns(
   const progress = terminal.progress('reading');
   try {
     const loaded = [];
+    const warned = new Set<string>();
+    const warn = (message: string): void => {
+      if (!warned.has(message)) terminal.warn(message);
+      warned.add(message);
+    };
     for (const run of runs) {
       const onProgress = (done: number, total: number | null): void => progress.update(done, total);
-      loaded.push(await loadRun(run, sources, { onProgress, signal: terminal.signal }));
+      loaded.push(await loadRun(run, sources, { onProgress, signal: terminal.signal, warn }));
     }
     return joinRuns(loaded, repeats);
   } finally {
@@ -94,6 +108,7 @@ export function storedSources(
     claims: sources.claims,
     encoder: sources.encoder,
     'claim-text': sources.claimText ?? joined?.identity.claimText ?? null,
+    drafter: joined?.identity.drafterSha256 ?? null,
     'evidence-text': sources.evidenceText ?? 'title+sentence',
     aggregation: sources.aggregation ?? 'max',
     policy: sources.policy ?? 'all_match',

@@ -5,7 +5,7 @@ export { type EvaluationRow, evaluationRows } from './evaluation-rows.js';
 export { explainProfile, extentWords, foldTable, isDiagnostic, selectionWords } from './explain.js';
 export { type Extent, type FrontierPoint, cutAtAgreement, frontier, frontierPoints } from './frontier.js';
 export { type JoinedDataset, type JoinedRuns, REPEATS, type Repeats, joinRuns } from './join-runs.js';
-export { type LoadedRun, type RunIdentity, type RunSources, loadRun, runManifests } from './load-run.js';
+export { type LoadOptions, type LoadedRun, type RunIdentity, type RunSources, loadRun, runManifests } from './load-run.js';
 export { makeProfile } from './make-profile.js';
 export { type MeasureOptions, type Measured, type Measures, measure } from './measures.js';
 export {
@@ -31,3 +31,4 @@ export { SYSTEM_NAMES, type SystemSettings, type SystemSpec, parseSystems } from
 export { figure, signed, textTable, withInterval } from './text-table.js';
 export { type ThresholdCurve, thresholdCurve } from './threshold-curve.js';
 export { readTrainList } from './train-list.js';
+export { type StandIn, draftedStandIn } from './stand-in.js';

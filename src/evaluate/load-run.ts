@@ -2,7 +2,7 @@ import { join } from 'node:path';
 import { type Aggregation, type Vectors, createMargin, openVectors, openVerdicts, questionVerdict } from '../../runtime/index.js';
 import { type Claim, type ClaimSource, type ClaimText, claimColumns, claimText, defaultClaimText } from '../core/claims.js';
 import { type CoverageRule, goldLoop } from '../core/coverage.js';
-import { type EncoderIdentity, type EvidenceText, evidenceText } from '../core/embeddings.js';
+import { type EncoderIdentity, type EvidenceText, encoderIdentity, evidenceText } from '../core/embeddings.js';
 import { InputError } from '../core/errors.js';
 import { type GoldHops, goldHops } from '../core/gold-hops.js';
 import { type Json, MANIFEST_NAME, type Manifest, readManifest } from '../core/manifest.js';
@@ -12,6 +12,7 @@ import { runFolder } from '../core/run-folder.js';
 import { readTable } from '../core/tables.js';
 import { type Trajectory, groupTrajectories, trajectoryColumns } from '../core/trajectories.js';
 import { type Exclusions, type QuestionRun, noExclusions } from './question-run.js';
+import { type StandIn, draftedStandIn } from './stand-in.js';
 
 /** Which of a run's artefacts are read, and how. */
 export interface RunSources {
@@ -21,6 +22,8 @@ export interface RunSources {
   encoder: string;
   /** Default: that of the claims' source (method.md §5). */
   claimText?: ClaimText | undefined;
+  /** Folder of a drafter whose slots stand for the claims in the margin; the decider's claims stay. */
+  drafter?: string | undefined;
   /** Default `title+sentence`. */
   evidenceText?: EvidenceText | undefined;
   /** Default `max`. */
@@ -38,7 +41,9 @@ export interface RunIdentity {
   aggregation: Aggregation;
   policy: 'all_match' | 'any_match';
   claimSource: ClaimSource;
-  claimText: ClaimText;
+  /** Null where a drafter's slots, or another stand-in, are in the margin. */
+  claimText: ClaimText | null;
+  drafterSha256: string | null;
   evidenceText: EvidenceText;
   decider: { name: string; identity: Json; claims: string | null };
 }
@@ -62,15 +67,30 @@ export interface LoadedRun {
   sources: Manifest['inputs'];
 }
 
+export interface LoadOptions {
+  onProgress?: OnProgress | undefined;
+  signal?: AbortSignal | undefined;
+  /** Told what a drafter's manifest warns of. */
+  warn?: ((message: string) => void) | undefined;
+  /** Stands for the claims in the margin, like `sources.drafter`: for drafters that are no folder yet, and for their baselines. */
+  standIn?: StandIn | undefined;
+}
+
 /**
  * Reads one run: margins from its embeddings, verdicts loop by loop, gold loops from its records. Questions without claims, without a loop
  * or without verdicts are left out and counted. Throws InputError when an artefact is missing, damaged or of another run.
  */
-export async function loadRun(
-  folder: string,
-  sources: RunSources,
-  options: { onProgress?: OnProgress | undefined; signal?: AbortSignal | undefined } = {},
-): Promise<LoadedRun> {
+export async function loadRun(folder: string, sources: RunSources, options: LoadOptions = {}): Promise<LoadedRun> {
+  if (sources.drafter === undefined) return readRun(folder, sources, options.standIn, options);
+  const drafted = await draftedStandIn(sources.drafter, await encoderOf(runFolder.embeddings(folder, sources.encoder)), options.warn);
+  try {
+    return await readRun(folder, sources, drafted, options);
+  } finally {
+    await drafted.close();
+  }
+}
+
+async function readRun(folder: string, sources: RunSources, standIn: StandIn | undefined, options: LoadOptions): Promise<LoadedRun> {
   const manifest = await readManifest(folder, 'trajectories');
   const { dataset, splitter, agent, corpus } = runDetails(folder, manifest);
   const claimsFolder = runFolder.claims(folder, sources.claims);
@@ -81,13 +101,15 @@ export async function loadRun(
   const verdictsFolder = runFolder.verdicts(folder, sources.decider);
   const { verdicts, decider } = await readVerdicts(verdictsFolder, policy);
   const hops = await readHops(folder, manifest, sources.covering ?? 'answer');
-  const claimSource = claims.source;
+  const claimSource = standIn?.claimSource ?? claims.source;
+  const text = standIn ? null : (sources.claimText ?? defaultClaimText(claims.source));
   const identity: RunIdentity = {
     encoder: vectors.identity,
     aggregation: sources.aggregation ?? 'max',
     policy,
     claimSource,
-    claimText: sources.claimText ?? defaultClaimText(claimSource),
+    claimText: text,
+    drafterSha256: standIn?.sha256 ?? null,
     evidenceText: sources.evidenceText ?? 'title+sentence',
     decider,
   };
@@ -112,7 +134,10 @@ export async function loadRun(
         questionId: trajectory.question_id,
       });
     } else {
-      const margins = marginsOf(trajectory, own, vectors, identity);
+      const targets = standIn
+        ? await standIn.targets(vectors.get('query', (own[0] as Claim).question))
+        : own.map((claim) => vectors.get('query', claimText(claim, text as ClaimText)));
+      const margins = marginsOf(trajectory, targets, vectors, identity);
       questions.push({
         id: trajectory.question_id,
         row: trajectory.row,
@@ -159,6 +184,7 @@ export async function runManifests(folder: string, sources: RunSources): Promise
     [runFolder.claims(folder, sources.claims), 'claims'],
     [runFolder.embeddings(folder, sources.encoder), 'embeddings'],
     [runFolder.verdicts(folder, sources.decider), 'verdicts'],
+    ...(sources.drafter === undefined ? [] : [[sources.drafter, 'drafter'] as const]),
   ] as const;
   for (const [part, kind] of parts) await readManifest(part, kind);
   return parts.map(([part]) => join(part, MANIFEST_NAME));
@@ -175,6 +201,13 @@ function runDetails(folder: string, manifest: Manifest): { dataset: string; spli
     agent: { agent: agent ?? null, budget: budget ?? null },
     corpus: { retriever: retriever ?? null, top: top ?? null },
   };
+}
+
+async function encoderOf(folder: string): Promise<EncoderIdentity> {
+  const { details } = await readManifest(folder, 'embeddings');
+  const parsed = encoderIdentity.safeParse(details.encoder);
+  if (!parsed.success) throw new InputError("the manifest does not say the encoder's identity", { file: folder, field: 'details.encoder' });
+  return parsed.data;
 }
 
 async function readClaims(folder: string): Promise<{ source: ClaimSource; byQuestion: Map<string, Claim[]> }> {
@@ -238,17 +271,17 @@ function goldLoopOf(trajectory: Trajectory, gold: GoldHops | undefined, rule: Co
 
 function marginsOf(
   { loops }: Trajectory,
-  claims: readonly Claim[],
+  targets: readonly Float32Array[],
   vectors: Vectors,
   identity: RunIdentity,
 ): { margins: Float64Array; claimMargins: Float64Array[] } {
   const tracker = createMargin({
-    targets: claims.map((claim) => vectors.get('query', claimText(claim, identity.claimText))),
+    targets,
     aggregation: identity.aggregation,
     over: identity.policy === 'all_match' ? 'all' : 'any',
   });
   const margins = new Float64Array(loops.length);
-  const claimMargins = claims.map(() => new Float64Array(loops.length));
+  const claimMargins = targets.map(() => new Float64Array(loops.length));
   for (const [at, { sentences }] of loops.entries()) {
     // An empty sentence has no embedding and is no evidence.
     const brought = sentences.filter((one) => one.text.trim() !== '');

@@ -61,7 +61,7 @@ export function makeProfile(calibration: Calibration, joined: JoinedRuns, origin
     policy: identity.policy,
     claim_source: identity.claimSource,
     claim_text: identity.claimText,
-    drafter_sha256: null,
+    drafter_sha256: identity.drafterSha256,
     evidence_text: identity.evidenceText,
     splitter: joined.splitter,
     decider: identity.decider,

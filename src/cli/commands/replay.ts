@@ -114,14 +114,14 @@ async function run(flags: Flags, terminal: Terminal): Promise<CommandResult> {
 }
 
 function match(profile: Profile, { identity, agents, corpora, splitter }: JoinedRuns, transfer: boolean): string[] {
-  const { decider, encoder, aggregation, policy, claimSource, claimText, evidenceText } = identity;
+  const { decider, encoder, aggregation, policy, claimSource, claimText, drafterSha256, evidenceText } = identity;
   const use = {
     encoder,
     aggregation,
     policy,
     claimSource,
     claimText,
-    drafterSha256: null,
+    drafterSha256,
     evidenceText,
     splitter,
     decider,
@@ -168,7 +168,7 @@ function provenanceWords({ identity }: JoinedRuns): string {
   const { claimSource, claimText, decider } = identity;
   const reads = decider.claims === null ? '' : ` on ${decider.claims} claims`;
   const diagnostic = isDiagnostic({ claim_source: claimSource, decider }) ? '; a diagnostic, not deployable: gold labels are in it' : '';
-  return `gate: ${claimSource} claims (${claimText}); decider: ${decider.name}${reads}${diagnostic}`;
+  return `gate: ${claimText === null ? `drafted slots (learnt from ${claimSource} claims)` : `${claimSource} claims (${claimText})`}; decider: ${decider.name}${reads}${diagnostic}`;
 }
 
 function warningsOf({ datasets }: JoinedRuns, transferred: readonly string[], profile: Profile | undefined): string[] {

@@ -3,7 +3,7 @@ import { mkdtemp, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { test } from 'node:test';
-import { readSafetensors } from '../../runtime/safetensors.js';
+import { readSafetensors } from '../../src/core/safetensors.js';
 
 const dir = await mkdtemp(join(tmpdir(), 'hopgate-'));
 
