@@ -1,3 +1,4 @@
+import { MEAN_CLAIMS } from '../src/core/drafter.js';
 import { type GraphBuilder, graphBuilder } from '../src/core/onnx-graph.js';
 import { parseSafetensors, safetensorsBytes } from '../src/core/safetensors.js';
 import { type DrafterModel, LENGTH_EPSILON } from './drafter-model.js';
@@ -6,12 +7,17 @@ import { layerSizes } from './shape.js';
 /** Goes up with every change of the graph. */
 const GRAPH_VERSION = 'drafter-1';
 
-/** The weights as a safetensors file: `hidden.0.weight` [in × out], `hidden.0.bias` [out], …, `out.weight`, `out.bias`. */
-export function drafterSafetensors({ shape, dimensions, parameters }: DrafterModel): Buffer {
+/** The weights as a safetensors file: `hidden.0.weight` [in × out], `hidden.0.bias` [out], …, `out.weight`, `out.bias`; and the baseline. */
+export function drafterSafetensors({ shape, dimensions, parameters }: DrafterModel, meanClaims?: readonly Float32Array[]): Buffer {
   const tensors = layerSizes(shape, dimensions).flatMap(({ name, inputs, outputs }, at) => [
     { name: `${name}.weight`, shape: [inputs, outputs], values: parameters[2 * at] as Float32Array },
     { name: `${name}.bias`, shape: [outputs], values: parameters[2 * at + 1] as Float32Array },
   ]);
+  if (meanClaims) {
+    const values = new Float32Array(shape.slots * dimensions);
+    for (const [slot, mean] of meanClaims.entries()) values.set(mean, slot * dimensions);
+    tensors.push({ name: MEAN_CLAIMS, shape: [shape.slots, dimensions], values });
+  }
   return safetensorsBytes(tensors);
 }
 

@@ -40,10 +40,11 @@ export interface TrainOptions extends FitOptions {
   signal?: AbortSignal | undefined;
   /** Which stage it is in, with how far it is. */
   onProgress?: ((stage: string, done: number, total: number | null) => void) | undefined;
-  /** Measures a trained drafter on held-out runs; without it the manifest's `frontier` is empty. */
-  measure?: ((model: DrafterModel, meanClaims: readonly Float32Array[]) => Promise<FrontierEntry[]>) | undefined;
-  /** Names of the runs that `measure` reads, with their manifests' sha256: part of the settings. */
-  measuredRuns?: readonly string[] | undefined;
+  /** Measures a trained drafter (its model, its ONNX bytes, the mean training claims) on held-out runs; without it the manifest's `frontier` is empty. */
+  measure?: ((model: DrafterModel, onnx: Uint8Array, meanClaims: readonly Float32Array[]) => Promise<FrontierEntry[]>) | undefined;
+  /** How `measure` reads the runs, for the settings, and the files that stand for what it reads. */
+  measuredOn?: Manifest['options'] | undefined;
+  measuredFiles?: readonly string[] | undefined;
 }
 
 /**
@@ -62,7 +63,7 @@ export async function trainDrafter(
     command: 'drafter train',
     options: settings(claims, encoder.identity, backend, options),
     seed: options.seed,
-    inputs: [claims.input],
+    inputs: [claims.input, ...(options.measuredFiles ?? [])],
     resume: options.resume,
     force: options.force,
   });
@@ -75,7 +76,7 @@ export async function trainDrafter(
     onEpoch: ({ epoch }) => options.onProgress?.('training', epoch, options.epochs),
   });
   const details = await describe(tf, claims, encoder.identity, backend, { training, heldOut, curve, fitted }, options);
-  await out.file(DRAFTER_WEIGHTS, drafterSafetensors(fitted.model));
+  await out.file(DRAFTER_WEIGHTS, drafterSafetensors(fitted.model, meanClaimVectors(training, options.shape.slots)));
   await out.file(DRAFTER_ONNX, drafterOnnx(fitted.model));
   await out.jsonl('quarantine.jsonl', claims.setAside);
   const { slots } = options.shape;
@@ -174,7 +175,7 @@ async function describe(
 ): Promise<DrafterDetails> {
   const { model, progress } = fitted;
   const report = heldOutReport(tf, model, training, heldOut, options);
-  const frontier = (await options.measure?.(model, meanClaimVectors(training, model.shape.slots))) ?? [];
+  const frontier = (await options.measure?.(model, drafterOnnx(model), meanClaimVectors(training, model.shape.slots))) ?? [];
   return {
     encoder,
     claim_source: claims.source,
@@ -255,7 +256,7 @@ function settings(claims: ClaimQuestions, identity: EncoderIdentity, backend: st
     'count-weight': options.countWeight,
     'held-out': options.heldOut,
     'learning-curve': [...options.learningCurve],
-    runs: [...(options.measuredRuns ?? [])],
+    'measured-on': options.measuredOn ?? null,
   };
 }
 

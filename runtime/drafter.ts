@@ -45,13 +45,20 @@ export async function openDrafter(folder: string, { encoder, warn = emitWarning 
   const details = parsed.data;
   sameEncoder(details.encoder, encoder);
   const file = await checkedFile(folder, manifest, DRAFTER_ONNX);
-  const model = await openOnnxModel(await readFile(file), file);
-  if (!details.beatsBaselines) warn(weakness(folder, details));
-  const { slots, counts } = details.shape;
   const { dimensions } = details.encoder;
+  const model = await openDraftModel(await readFile(file), file, { ...details.shape, dimensions });
+  if (!details.beatsBaselines) warn(weakness(folder, details));
+  return { ...model, details, sha256: (manifest.outputs.find((one) => one.name === DRAFTER_ONNX) as { sha256: string }).sha256 };
+}
+
+/** A drafter's graph without a folder around it, as training has it in hand. `file` names it in messages. */
+export async function openDraftModel(
+  onnx: Uint8Array,
+  file: string,
+  { slots, counts, dimensions }: { slots: number; counts: number; dimensions: number },
+): Promise<Pick<Drafter, 'draft' | 'close'>> {
+  const model = await openOnnxModel(onnx, file);
   return {
-    details,
-    sha256: (manifest.outputs.find((one) => one.name === DRAFTER_ONNX) as { sha256: string }).sha256,
     draft: async (question) => {
       if (question.length !== dimensions) throw new RangeError(`question: got ${question.length} numbers, expected ${dimensions}`);
       const output = await model.run(question, 1, dimensions);

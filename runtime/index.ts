@@ -1,5 +1,5 @@
 export * from './deciders/index.js';
-export { type Draft, type Drafter, type DrafterOptions, openDrafter } from './drafter.js';
+export { type Draft, type Drafter, type DrafterOptions, openDraftModel, openDrafter } from './drafter.js';
 export { type CachedEncoder, type CacheCounts, cachedEncoder, identityHash } from './embedding-cache.js';
 export { EMBEDDED, type Embedded, type EmbeddingTexts, type TextSelection, embeddingTexts } from './embedding-texts.js';
 export { BUILT_IN_ENCODER, type EncodeOptions, type Encoder, type EncoderOptions, openEncoder } from './encoder.js';

@@ -4,6 +4,8 @@ import { encoderIdentity } from './embeddings.js';
 
 export const DRAFTER_ONNX = 'drafter.onnx';
 export const DRAFTER_WEIGHTS = 'drafter.safetensors';
+/** The tensor of the weights file that holds the mean training claim of each slot, [slots × dimensions]: the drafter's first baseline. */
+export const MEAN_CLAIMS = 'baseline.mean_claims';
 
 const cosine = z.number().min(-1.001).max(1.001);
 
@@ -18,7 +20,8 @@ const frontierEntry = z.strictObject({
   mean_claim: z.number(),
   /** The question's own vector stands for its claims. */
   question: z.number(),
-  claim_text: z.nullable(z.number()),
+  /** The texts of the run's own claims. */
+  claim_text: z.number(),
 });
 export type FrontierEntry = z.infer<typeof frontierEntry>;
 

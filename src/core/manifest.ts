@@ -17,6 +17,7 @@ export const KINDS = [
   'replay',
   'report',
   'drafter',
+  'drafter-evaluation',
   'calibration',
   'demo',
 ] as const;

@@ -31,4 +31,5 @@ export { SYSTEM_NAMES, type SystemSettings, type SystemSpec, parseSystems } from
 export { figure, signed, textTable, withInterval } from './text-table.js';
 export { type ThresholdCurve, thresholdCurve } from './threshold-curve.js';
 export { readTrainList } from './train-list.js';
-export { type StandIn, draftedStandIn } from './stand-in.js';
+export { type StandIn, draftedStandIn, storedMeanClaims } from './stand-in.js';
+export { FRONTIER_AGREEMENT, drafterFrontier } from './drafter-frontier.js';

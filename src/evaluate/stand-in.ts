@@ -1,5 +1,8 @@
 import { type ClaimSource, CLAIM_SOURCES } from '../core/claims.js';
 import type { EncoderIdentity } from '../core/embeddings.js';
+import { DRAFTER_WEIGHTS, MEAN_CLAIMS } from '../core/drafter.js';
+import { checkedFile, readManifest } from '../core/manifest.js';
+import { readSafetensors } from '../core/safetensors.js';
 import { openDrafter } from '../../runtime/index.js';
 
 /** Vectors, made from a question's own, that stand for its claims in the margin (method.md §7). */
@@ -21,4 +24,30 @@ export async function draftedStandIn(folder: string, encoder: EncoderIdentity, w
     targets: async (question) => (await drafter.draft(question)).slots,
     close: () => drafter.close(),
   };
+}
+
+/** The question's own vector for all its claims: the second baseline of a drafter. */
+export const questionStandIn: StandIn = {
+  sha256: null,
+  claimSource: null,
+  targets: (question) => Promise.resolve([question]),
+  close: () => Promise.resolve(),
+};
+
+/** The mean training claim of each of the slots that the drafter fills: its first baseline. It does not own the drafter. */
+export function meanClaimStandIn(drafted: StandIn, means: readonly Float32Array[]): StandIn {
+  return {
+    sha256: null,
+    claimSource: null,
+    targets: async (question) => means.slice(0, (await drafted.targets(question)).length),
+    close: () => Promise.resolve(),
+  };
+}
+
+/** The mean training claims that a drafter's folder keeps. Throws InputError where the file is damaged. */
+export async function storedMeanClaims(folder: string): Promise<Float32Array[]> {
+  const tensors = await readSafetensors(await checkedFile(folder, await readManifest(folder, 'drafter'), DRAFTER_WEIGHTS));
+  const [slots, dimensions] = tensors.shape(MEAN_CLAIMS) as [number, number];
+  const values = tensors.floats(MEAN_CLAIMS);
+  return Array.from({ length: slots }, (_, slot) => values.slice(slot * dimensions, (slot + 1) * dimensions));
 }

@@ -1,12 +1,14 @@
 import { CLAIM_SOURCES, CLAIM_TEXTS, type ClaimSource, type ClaimText } from '../../core/claims.js';
+import type { EncoderIdentity } from '../../core/embeddings.js';
 import { type DrafterDetails, drafterDetails } from '../../core/drafter.js';
 import { CheckFailedError, InputError } from '../../core/errors.js';
 import { cacheFolder, modelFolder } from '../../core/homes.js';
 import type { Manifest } from '../../core/manifest.js';
-import { BUILT_IN_ENCODER, KNOWN_ENCODERS, cachedEncoder, openEncoder } from '../../../runtime/index.js';
+import { BUILT_IN_ENCODER, KNOWN_ENCODERS, cachedEncoder, openDraftModel, openEncoder } from '../../../runtime/index.js';
 import {
   BACKENDS,
   type BackendChoice,
+  type ClaimQuestions,
   MATCHINGS,
   MOST_SLOTS,
   type Matching,
@@ -19,6 +21,9 @@ import {
   trainDrafter,
 } from '../../../distill/index.js';
 import type { Command, CommonFlags, Terminal } from '../command.js';
+import { FRONTIER_AGREEMENT, type Repeats, REPEATS, drafterFrontier } from '../../evaluate/index.js';
+import { frontierWords } from '../frontier-words.js';
+import { manifestsOf } from '../run-flags.js';
 
 export const drafterTrain: Command = {
   path: 'drafter train <claims>',
@@ -59,6 +64,15 @@ export const drafterTrain: Command = {
       default: 'auto',
       describe: 'gpu: @tensorflow/tfjs-node-gpu, cpu: @tensorflow/tfjs-node, where installed; wasm; js',
     },
+    run: {
+      type: 'string',
+      array: true,
+      nargs: 1,
+      describe: 'run (of held-out questions) on which its call cut is measured; may be given again',
+    },
+    decider: { type: 'string', default: 'gold', describe: 'verdicts of those runs' },
+    'run-claims': { type: 'string', default: 'gold', describe: 'claims of those runs, whose texts it is compared with' },
+    repeats: { choices: REPEATS, describe: 'rows of those runs whose question id stood before: keep the first, or all rows' },
     'checkpoint-every': { type: 'number', default: 5, describe: 'epochs between two checkpoints' },
     strict: { type: 'boolean', default: false, describe: 'exit code 1 when any line was set aside' },
     'cache-dir': { type: 'string', describe: 'vectors and converted models; default: $HOPGATE_HOME/cache' },
@@ -80,7 +94,12 @@ export const drafterTrain: Command = {
     );
     const shown = stagedProgress(terminal);
     try {
-      const manifest = await trainDrafter(claims, encoder, opened, { ...options, onProgress: (...at) => shown.update(...at) });
+      const runs = (args.run as string[] | undefined) ?? [];
+      const manifest = await trainDrafter(claims, encoder, opened, {
+        ...options,
+        onProgress: (...at) => shown.update(...at),
+        ...(runs.length > 0 && (await measurement(runs, encoder.identity, claims.source, args, terminal))),
+      });
       shown.done();
       const details = drafterDetails.parse(manifest.details);
       terminal.print(summary(details, manifest, options.dir));
@@ -108,6 +127,40 @@ export const drafterTrain: Command = {
     }
   },
 };
+
+/** What `trainDrafter` needs to measure a drafter on runs, and what of the runs is part of its settings. */
+async function measurement(
+  runs: readonly string[],
+  encoder: EncoderIdentity,
+  source: ClaimQuestions['source'],
+  args: { [name: string]: unknown },
+  terminal: Terminal,
+): Promise<Pick<TrainOptions, 'measure' | 'measuredOn' | 'measuredFiles'>> {
+  const sources = { decider: args.decider as string, claims: args['run-claims'] as string, encoder: encoder.name };
+  return {
+    measuredOn: { decider: sources.decider, claims: sources.claims, repeats: (args.repeats as Repeats | undefined) ?? null },
+    measuredFiles: await manifestsOf(runs, sources),
+    measure: async ({ shape, dimensions }, onnx, meanClaims) => {
+      const model = await openDraftModel(onnx, 'the trained drafter', { ...shape, dimensions });
+      const drafted = {
+        sha256: null,
+        claimSource: source === 'unstated' ? null : source,
+        targets: async (question: Float32Array) => (await model.draft(question)).slots,
+        close: () => model.close(),
+      };
+      try {
+        return await drafterFrontier(runs, sources, drafted, {
+          meanClaims,
+          agreement: FRONTIER_AGREEMENT,
+          repeats: args.repeats as Repeats | undefined,
+          signal: terminal.signal,
+        });
+      } finally {
+        await drafted.close();
+      }
+    },
+  };
+}
 
 function trainOptions(args: { [name: string]: unknown } & CommonFlags, terminal: Terminal): TrainOptions {
   if (args.out === undefined) throw new InputError('--out: name a folder for the drafter');
@@ -196,6 +249,7 @@ function summary(details: DrafterDetails, { counts }: Manifest, dir: string): st
       `number of claims right on ${(100 * heldOut.count_accuracy).toFixed(1)}%; drafts of two questions have cosine ${heldOut.pairwise_cosine.toFixed(3)}, claims ${heldOut.pairwise_cosine_of_claims.toFixed(3)}`,
     );
   }
+  for (const entry of details.frontier) lines.push(frontierWords(entry));
   for (const { questions, cosine } of details.learning_curve)
     lines.push(`trained on ${questions}: held-out cosine ${cosine?.toFixed(3) ?? '–'}`);
   return [...lines, dir].join('\n');

@@ -5,6 +5,7 @@ import { dataDoctor } from './data-doctor.js';
 import { decide } from './decide.js';
 import { demo } from './demo.js';
 import { drafterTrain } from './drafter-train.js';
+import { drafterEvaluate } from './drafter-evaluate.js';
 import { embed } from './embed.js';
 import { explain } from './explain.js';
 import { labelsBuild } from './labels-build.js';
@@ -20,6 +21,7 @@ export const commands: readonly Command[] = [
   labelsBuild,
   embed,
   drafterTrain,
+  drafterEvaluate,
   trajectoriesRun,
   decide,
   calibrate,
