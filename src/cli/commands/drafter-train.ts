@@ -72,6 +72,7 @@ export const drafterTrain: Command = {
     },
     decider: { type: 'string', default: 'gold', describe: 'verdicts of those runs' },
     'run-claims': { type: 'string', default: 'gold', describe: 'claims of those runs, whose texts it is compared with' },
+    'run-claim-text': { type: 'string', choices: CLAIM_TEXTS, describe: 'which text of those claims; default: that of their source' },
     repeats: { choices: REPEATS, describe: 'rows of those runs whose question id stood before: keep the first, or all rows' },
     'checkpoint-every': { type: 'number', default: 5, describe: 'epochs between two checkpoints' },
     strict: { type: 'boolean', default: false, describe: 'exit code 1 when any line was set aside' },
@@ -136,9 +137,19 @@ async function measurement(
   args: { [name: string]: unknown },
   terminal: Terminal,
 ): Promise<Pick<TrainOptions, 'measure' | 'measuredOn' | 'measuredFiles'>> {
-  const sources = { decider: args.decider as string, claims: args['run-claims'] as string, encoder: encoder.name };
+  const sources = {
+    decider: args.decider as string,
+    claims: args['run-claims'] as string,
+    encoder: encoder.name,
+    claimText: args['run-claim-text'] as ClaimText | undefined,
+  };
   return {
-    measuredOn: { decider: sources.decider, claims: sources.claims, repeats: (args.repeats as Repeats | undefined) ?? null },
+    measuredOn: {
+      decider: sources.decider,
+      claims: sources.claims,
+      'claim-text': sources.claimText ?? null,
+      repeats: (args.repeats as Repeats | undefined) ?? null,
+    },
     measuredFiles: await manifestsOf(runs, sources),
     measure: async ({ shape, dimensions }, onnx, meanClaims) => {
       const model = await openDraftModel(onnx, 'the trained drafter', { ...shape, dimensions });
