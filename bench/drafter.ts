@@ -8,7 +8,7 @@ import { BACKENDS, type Examples, type FitOptions, SHAPES, drafterOnnx, openTens
 import { initialParameters } from '../distill/drafter-model.js';
 import { initialState, trainStep } from '../distill/fit.js';
 import { openDraftModel } from '../runtime/index.js';
-import { random } from '../src/core/random.js';
+import { type Random, random } from '../src/core/random.js';
 
 const DIMENSIONS = 768;
 const BATCH = 64;
@@ -76,16 +76,17 @@ async function measureBackend(backend: (typeof BACKENDS)[number]): Promise<void>
 
 function someExamples(): Examples {
   const draw = random(13, 'bench drafter');
-  const unit = (): Float32Array => {
-    const vector = Float32Array.from({ length: DIMENSIONS }, () => draw.float() - 0.5);
-    const length = Math.hypot(...vector);
-    return vector.map((one) => one / length);
-  };
   return {
     dimensions: DIMENSIONS,
-    questions: Array.from({ length: BATCH }, unit),
-    claims: Array.from({ length: BATCH }, () => [unit(), unit()]),
+    questions: Array.from({ length: BATCH }, () => unitVector(draw)),
+    claims: Array.from({ length: BATCH }, () => [unitVector(draw), unitVector(draw)]),
   };
+}
+
+function unitVector(draw: Random): Float32Array {
+  const vector = Float32Array.from({ length: DIMENSIONS }, () => draw.float() - 0.5);
+  const length = Math.hypot(...vector);
+  return vector.map((one) => one / length);
 }
 
 function fitOptions(): FitOptions {
@@ -115,7 +116,7 @@ function measureTorch(): void {
 async function measureInference(): Promise<void> {
   const model = { shape, dimensions: DIMENSIONS, residual: true, parameters: initialParameters(shape, DIMENSIONS, 13) };
   const drafter = await openDraftModel(drafterOnnx(model), 'bench', { ...shape, dimensions: DIMENSIONS });
-  const question = someExamples().questions[0] as Float32Array;
+  const question = unitVector(random(13, 'bench drafter', 'question'));
   const rounds = 2000;
   for (let round = 0; round < 200; round++) await drafter.draft(question);
   const started = process.hrtime.bigint();

@@ -42,10 +42,8 @@ test('a drafter is measured at training and by evaluate alike, and stands in the
   assert.deepEqual(evaluated.frontier, frontier);
   assert.equal(evaluated.beatsBaselines, trained.beatsBaselines);
 
-  const calibrated = await hopgateJson([
-    ...['calibrate', held, '--decider', 'gold', '--claims', 'gold', '--drafter', join(root, 'drafter')],
-    ...['--resamples', '50', '--out', join(root, 'calibration')],
-  ]);
+  const drafted = ['--drafter', join(root, 'drafter'), '--resamples', '50', '--out', join(root, 'calibration')];
+  const calibrated = await hopgateJson(['calibrate', held, '--decider', 'gold', '--claims', 'gold', ...drafted]);
   const own = (calibrated.frontier as { bars: { bar: number; call_cut: number }[] }[])[0]?.bars.find((one) => one.bar === 0.9);
   assert.equal(own?.call_cut, frontier[0]?.drafter);
   const profile = join(root, 'calibration', 'profile.json');
