@@ -97,8 +97,12 @@ function readHeader(file: string, bytes: Buffer): { header: Header; start: numbe
   } catch (error) {
     throw new InputError(`the header is not JSON (${(error as Error).message})`, { file });
   }
-  const { __metadata__: free = {}, ...tensors } = (value ?? {}) as { [key: string]: unknown };
-  const parsed = headerSchema.safeParse(tensors);
+  let free: unknown = {};
+  if (value !== null && typeof value === 'object' && '__metadata__' in value) {
+    free = value.__metadata__;
+    delete value.__metadata__;
+  }
+  const parsed = headerSchema.safeParse(value);
   if (!parsed.success) {
     const issue = parsed.error.issues[0];
     const path = issue?.path.map(String) ?? [];
