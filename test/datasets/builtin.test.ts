@@ -211,8 +211,26 @@ test('the same seed writes byte-identical files, another seed others', async () 
   const [first, again, other] = [await read(13), await read(13), await read(14)];
   assert.deepEqual(
     [...first.keys()],
-    ['2wiki.json', 'followups_2wiki.jsonl', 'followups_hotpotqa.jsonl', 'followups_musique.jsonl', 'hotpotqa.json', 'musique.jsonl'],
+    [
+      ...[
+        '2wiki.json',
+        '2wiki_test.json',
+        '2wiki_train.json',
+        'followups_2wiki.jsonl',
+        'followups_hotpotqa.jsonl',
+        'followups_musique.jsonl',
+      ],
+      ...['hotpotqa.json', 'hotpotqa_test.json', 'hotpotqa_train.json', 'musique.jsonl', 'musique_test.jsonl', 'musique_train.jsonl'],
+    ],
   );
+  // The two halves are the whole, in its order, and the one for testing has its 60 questions.
+  for (const set of ['hotpotqa', '2wiki'] as const) {
+    const rows = (name: string): unknown[] => JSON.parse(first.get(name) as string) as unknown[];
+    assert.deepEqual([...rows(`${set}_train.json`), ...rows(`${set}_test.json`)], rows(`${set}.json`));
+    assert.ok(rows(`${set}_test.json`).length >= 60);
+  }
+  assert.equal((first.get('musique_train.jsonl') as string) + (first.get('musique_test.jsonl') as string), first.get('musique.jsonl'));
+  assert.ok((first.get('musique_test.jsonl') as string).split('\n').length > 60);
   assert.deepEqual(first, again);
   for (const [name, text] of first) assert.notEqual(other.get(name), text, name);
 });
