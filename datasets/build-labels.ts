@@ -1,9 +1,11 @@
 import { InputError } from '../src/core/errors.js';
-import { LABELS, type Label, type LabelRow, labelColumns } from '../src/core/labels.js';
+import { CLAIM_FORMS, type ClaimForm, LABELS, type Label, type LabelRow, labelColumns } from '../src/core/labels.js';
+import type { GoldHop } from '../src/core/gold-hops.js';
 import type { Manifest } from '../src/core/manifest.js';
 import { type OutputFolder, type TableFormat, openOutputFolder } from '../src/core/output-folder.js';
 import { random } from '../src/core/random.js';
 import type { HopRecord } from '../src/core/records.js';
+import { claimForm } from './claim-forms.js';
 import { fullwikiWarning, looksLikeFullwiki } from './doctor.js';
 import { repairedFaults } from './faults.js';
 import { isLabelled } from './gold-claims.js';
@@ -20,6 +22,11 @@ export interface LabelOptions extends CandidateRules {
   out: string;
   /** `halt`: the paper's 12,000 rows. By default all match and partial candidates, and null ones drawn down. */
   preset?: (typeof PRESETS)[number] | undefined;
+  /**
+   * Wordings of the claims (method.md §4): every candidate gives one row in each of them that its claim has; the split and the candidates
+   * are the same whatever the forms. Default: the dataset's own, one row a candidate (`subquestion` for a decomposition, else `sentence`).
+   */
+  forms?: readonly ClaimForm[] | undefined;
   /** Share of the questions that go to dev, in [0, 1); default 0.2. The preset has its own numbers. */
   devShare?: number | undefined;
   /** Share of null among dev's rows, in [0, 1); default: as in train. */
@@ -59,11 +66,14 @@ export async function buildLabels(opened: OpenedRecords, options: LabelOptions):
     seed = 13,
     allowMissingGold = false,
     derive,
+    forms,
   } = options;
   checkShare('dev-share', devShare);
   if (devNullShare !== undefined) checkShare('dev-null-share', devNullShare);
   if (preset && options.devShare !== undefined)
     throw new InputError('--dev-share: the preset halt has a fixed number of dev rows; leave one of the two out');
+  if (preset && forms && forms.some((one) => one !== 'sentence'))
+    throw new InputError(`--forms: the preset halt has the form sentence only, got ${forms.join(', ')}`);
   refuseUnderived(opened, derive);
   const out = await openOutputFolder({
     dir: options.out,
@@ -78,6 +88,7 @@ export async function buildLabels(opened: OpenedRecords, options: LabelOptions):
       'split-by': splitBy,
       'allow-missing-gold': allowMissingGold,
       derive: derive ?? null,
+      ...(forms && { forms: [...forms] }),
       format,
     },
     seed,
@@ -100,22 +111,26 @@ async function writeLabels(
   out: OutputFolder,
   options: LabelOptions & { seed: number; format: TableFormat; splitBy: SplitRule; devShare: number },
 ): Promise<Manifest> {
-  const { preset, devShare, devNullShare, seed } = options;
+  const { preset, devShare, devNullShare, seed, forms } = options;
   const rules = { allowMissingGold: options.allowMissingGold, derive: options.derive };
-  const survey = await surveyRecords(opened, rules, options.splitBy);
+  const survey = await surveyRecords(opened, rules, options);
   const input = { counts: survey.counts, groups: survey.groups, seed };
   const plan = preset ? planHalt({ ...input, file: opened.file, devNullShare }) : planAll({ ...input, devShare, devNullShare });
   const leakage = makeLeakage(survey.candidates.match + survey.candidates.partial);
   const rows = { train: 0, dev: 0 };
   const classes = { train: { match: 0, partial: 0, null: 0 }, dev: { match: 0, partial: 0, null: 0 } };
   const questions = { train: 0, dev: 0 };
+  const byForm: { [form: string]: { [label in Label]: number } } = {};
+  for (const form of forms ?? []) byForm[form] = { match: 0, partial: 0, null: 0 };
   async function* written(): AsyncGenerator<LabelRow> {
-    for await (const made of labelRows(opened, survey.usable, rules, plan, seed)) {
+    for await (const made of labelRows(opened, survey.usable, plan, { rules, seed, forms })) {
       const [{ split } = { split: undefined }] = made;
       if (split) questions[split]++;
       for (const row of made) {
         rows[row.split]++;
         classes[row.split][row.label]++;
+        const ofForm = byForm[row.form];
+        if (ofForm) ofForm[row.label]++;
         leakage.add(row);
         yield row;
       }
@@ -127,6 +142,8 @@ async function writeLabels(
   await out.jsonl('quarantine.jsonl', survey.quarantine.entries);
   const warnings: string[] = [];
   for (const split of ['train', 'dev'] as const) if (rows[split] === 0) warnings.push(`the ${split} split has no rows`);
+  for (const [form, missing] of Object.entries(survey.claimsWithoutForm))
+    if (missing === survey.claims) warnings.push(`no claim of this file has the form ${form}`);
   if (report.expected_pages.shared > 0)
     warnings.push(
       `${report.expected_pages.shared} of dev's ${report.expected_pages.dev} expected pages are in train too (leakage.json); --split-by page keeps them apart`,
@@ -139,6 +156,7 @@ async function writeLabels(
       rows,
       rows_by_class: classes,
       questions,
+      ...(forms && { rows_by_form: byForm, claims: survey.claims, claims_without_form: survey.claimsWithoutForm }),
       refused_equals_gold: survey.refusedNull,
       refused_partial_equals_gold: survey.refusedPartial,
       dangling_facts: survey.danglingFacts,
@@ -176,9 +194,17 @@ interface Survey {
   danglingFacts: number;
   hopsWithoutEvidence: number;
   quarantine: Pick<Quarantine, 'entries' | 'skipped' | 'repaired'>;
+  /** Of the labelled questions. */
+  claims: number;
+  /** Of these, the claims that have no such wording; empty unless forms are asked for. */
+  claimsWithoutForm: { [form in ClaimForm]?: number };
 }
 
-async function surveyRecords(opened: OpenedRecords, rules: CandidateRules, splitBy: SplitRule): Promise<Survey> {
+async function surveyRecords(
+  opened: OpenedRecords,
+  rules: CandidateRules,
+  { splitBy, forms = [] }: { splitBy: SplitRule; forms?: readonly ClaimForm[] | undefined },
+): Promise<Survey> {
   const survey: Survey = {
     records: 0,
     missing: 0,
@@ -191,6 +217,8 @@ async function surveyRecords(opened: OpenedRecords, rules: CandidateRules, split
     danglingFacts: 0,
     hopsWithoutEvidence: 0,
     quarantine: { entries: [], skipped: {}, repaired: {} },
+    claims: 0,
+    claimsWithoutForm: Object.fromEntries(forms.map((form) => [form, 0])),
   };
   const grouping = makeGrouping(splitBy);
   let labelled = false;
@@ -213,6 +241,11 @@ async function surveyRecords(opened: OpenedRecords, rules: CandidateRules, split
     }
     survey.counts.push({ match: candidates.match.length, partial: candidates.partial.length, null: candidates.null.length });
     for (const label of LABELS) survey.candidates[label] += candidates[label].length;
+    survey.claims += candidates.claims.length;
+    for (const form of forms) {
+      const missing = candidates.hops.filter((hop) => claimForm(record, hop, form) === null).length;
+      survey.claimsWithoutForm[form] = (survey.claimsWithoutForm[form] ?? 0) + missing;
+    }
     grouping.add(
       record,
       candidates.claims.map((claim) => claim.page),
@@ -224,6 +257,8 @@ async function surveyRecords(opened: OpenedRecords, rules: CandidateRules, split
       `all ${survey.missing} questions lack a gold page in their pool: is this the fullwiki split? (--allow-missing-gold labels them all the same)`,
       { file: opened.file },
     );
+  if (forms.length > 0 && forms.every((form) => survey.claimsWithoutForm[form] === survey.claims))
+    throw new InputError(`--forms: got ${forms.join(', ')}, and no claim of this file has such a form`, { file: opened.file });
   survey.groups = grouping.groups();
   // The second reading starts the quarantine anew, with what the reader itself finds.
   const { entries, skipped, repaired } = opened.quarantine;
@@ -249,9 +284,8 @@ function refuseUnderived(opened: OpenedRecords, derive: CandidateRules['derive']
 async function* labelRows(
   opened: OpenedRecords,
   usable: readonly boolean[],
-  rules: CandidateRules,
   plan: LabelPlan,
-  seed: number,
+  { rules, seed, forms }: { rules: CandidateRules; seed: number; forms: readonly ClaimForm[] | undefined },
 ): AsyncGenerator<LabelRow[]> {
   const nullClaim = random(seed, 'labels', 'null-claim');
   let at = 0;
@@ -263,10 +297,11 @@ async function* labelRows(
     if (split === null) continue;
     const candidates = labelCandidates(record, rules);
     yield LABELS.flatMap((label) =>
-      plan.pick(which, label).map((ordinal) => {
+      plan.pick(which, label).flatMap((ordinal) => {
         const candidate = candidates[label][ordinal] as Candidate;
         const claim = label === 'null' ? nullClaim.int(candidates.claims.length) : candidate.claim;
-        return labelRow(record, candidates, { ...candidate, claim }, label, split);
+        const row = labelRow(record, candidates, { ...candidate, claim }, label, split);
+        return forms ? inForms(row, record, candidates.hops[claim] as GoldHop, forms) : [row];
       }),
     );
   }
@@ -296,6 +331,14 @@ function labelRow(record: HopRecord, candidates: LabelCandidates, candidate: Can
     sentence_index: candidate.sentence,
     derived: record.supporting.length === 0,
   };
+}
+
+/** One row for each form that the claim has. */
+function inForms(row: LabelRow, record: HopRecord, hop: GoldHop, forms: readonly ClaimForm[]): LabelRow[] {
+  return CLAIM_FORMS.filter((form) => forms.includes(form)).flatMap((form) => {
+    const expected_claim = claimForm(record, hop, form);
+    return expected_claim === null ? [] : [{ ...row, form, expected_claim }];
+  });
 }
 
 function checkShare(name: string, value: number): void {

@@ -3,6 +3,7 @@ export { ID_SOURCES, type IdSource, type OpenedRecords, type OpenOptions, openRe
 export { type Quarantine, type QuarantineEntry, SKIP_REASONS, makeQuarantine } from './quarantine.js';
 export { BUILT_SOURCES, type ClaimOptions, buildClaims } from './build-claims.js';
 export { type LabelOptions, type LabelResult, PRESETS, buildLabels } from './build-labels.js';
+export { claimForm, parseForms } from './claim-forms.js';
 export { type Fault, RECORD_FAULTS, type RecordFault, recordFaults } from './faults.js';
 export { goldClaims, goldClaimText } from './gold-claims.js';
 export { heuristicClaims } from './heuristic-claims.js';

@@ -1,5 +1,5 @@
 import type { Claim } from '../src/core/claims.js';
-import type { SentencePlace } from '../src/core/gold-hops.js';
+import type { GoldHop, SentencePlace } from '../src/core/gold-hops.js';
 import type { HopRecord } from '../src/core/records.js';
 import { normaliseSentence, normaliseTitle } from '../src/core/text.js';
 import { goldClaims, isLabelled } from './gold-claims.js';
@@ -23,6 +23,8 @@ export interface Candidate extends SentencePlace {
 /** All candidate sentences of one question, each list in order of claim, page and sentence. */
 export interface LabelCandidates {
   claims: Claim[];
+  /** What the claims were built from, in the same order. */
+  hops: GoldHop[];
   match: Candidate[];
   partial: Candidate[];
   null: Candidate[];
@@ -60,7 +62,7 @@ export function labelCandidates(record: HopRecord, rules: CandidateRules = {}): 
   const sentenceOf = ({ page, sentence }: SentencePlace): string => record.pages[page]?.sentences[sentence] ?? '';
   const goldPlaces = hops.flatMap((hop) => hop.gold).filter((place) => !isBlank(sentenceOf(place)));
   const isGoldText = textMatcher(goldPlaces.map((place) => sentenceOf(place)));
-  const result: LabelCandidates = { ...nothing(), ...counts, claims };
+  const result: LabelCandidates = { ...nothing(), ...counts, claims, hops };
 
   for (const [claim, hop] of hops.entries()) {
     // A step whose answer stands in no single sentence says nothing about the sentences of its paragraph.
@@ -123,6 +125,7 @@ const KEPT = Uint8Array.from({ length: 128 }, (_, code) => normaliseSentence(Str
 function nothing(reason?: SkipReason, detail = ''): LabelCandidates {
   return {
     claims: [],
+    hops: [],
     match: [],
     partial: [],
     null: [],

@@ -6,8 +6,9 @@ export type Label = (typeof LABELS)[number];
 
 export const SPLITS = ['train', 'dev'] as const;
 
-/** Wordings of a claim in label rows (method.md §4); issue by issue more of them are built. */
+/** Wordings of a claim in label rows (method.md §4). */
 export const CLAIM_FORMS = ['sentence', 'title', 'triple', 'subquestion', 'masked'] as const;
+export type ClaimForm = (typeof CLAIM_FORMS)[number];
 
 /** One training row of the verifier (method.md §3). */
 export const labelColumns = {

@@ -1,4 +1,5 @@
-import { DERIVATIONS, type LabelOptions, PRESETS, SPLIT_RULES, buildLabels, openRecords } from '../../../datasets/index.js';
+import { DERIVATIONS, type LabelOptions, PRESETS, SPLIT_RULES, buildLabels, openRecords, parseForms } from '../../../datasets/index.js';
+import { CLAIM_FORMS } from '../../core/labels.js';
 import type { Command } from '../command.js';
 import { checkStrict, formatOption, inputOptions, openOptions, outFolder } from './input-options.js';
 
@@ -9,6 +10,10 @@ export const labelsBuild: Command = {
   options: {
     ...inputOptions,
     preset: { type: 'string', choices: PRESETS, describe: 'halt: 12,000 rows, 4,000 of each class, 9,626 of them for training' },
+    forms: {
+      type: 'string',
+      describe: `wordings of the claims, a row in each: a comma list of ${CLAIM_FORMS.join(', ')}; by default the dataset's own`,
+    },
     'dev-share': { type: 'number', describe: 'share of the questions that go to dev (0.2); not with --preset' },
     'dev-null-share': { type: 'number', describe: "share of null among dev's rows; by default as in train" },
     'split-by': {
@@ -27,12 +32,14 @@ export const labelsBuild: Command = {
   },
   run: async (args, terminal) => {
     const out = outFolder(args.out);
+    const forms = args.forms === undefined ? undefined : parseForms(args.forms as string);
     const progress = terminal.progress('labels (MB read)');
     try {
       const opened = await openRecords(args.file as string, openOptions(args, terminal, progress));
       const { manifest, candidates, rows } = await buildLabels(opened, {
         out,
         preset: args.preset as LabelOptions['preset'],
+        forms,
         devShare: args['dev-share'] as number | undefined,
         devNullShare: args['dev-null-share'] as number | undefined,
         splitBy: args['split-by'] as LabelOptions['splitBy'],
