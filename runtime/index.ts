@@ -28,5 +28,13 @@ export {
   writeProfile,
 } from './profile.js';
 export { DTYPES, type Dtype } from './transformers-model.js';
+export {
+  type EncodedPairs,
+  type LabelScores,
+  type SmallVerifier,
+  labelOf,
+  openSmallVerifier,
+  readSmallVerifier,
+} from './small-verifier.js';
 export { type Vectors, openVectors } from './vectors.js';
 export { type WriteEmbeddingsOptions, writeEmbeddings } from './write-embeddings.js';

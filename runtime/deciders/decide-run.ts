@@ -1,4 +1,5 @@
 import { z } from 'zod';
+import type { Claim } from '../../src/core/claims.js';
 import { InputError } from '../../src/core/errors.js';
 import type { OutputFolder, TableFormat } from '../../src/core/output-folder.js';
 import type { OnProgress } from '../../src/core/progress.js';
@@ -13,6 +14,8 @@ export interface DecideRunOptions {
   format: TableFormat;
   /** Questions of the run, for progress. */
   total: number;
+  /** The claims of a question in order, for a decider that reads them. */
+  claimsOf?: ((question: { question_id: string; row: number }) => readonly Claim[]) | undefined;
   onProgress?: OnProgress | undefined;
   signal?: AbortSignal | undefined;
 }
@@ -44,7 +47,7 @@ export async function decideRun(
   decider: Decider,
   options: DecideRunOptions,
 ): Promise<DecidedCounts> {
-  const { name, format, total, onProgress, signal } = options;
+  const { name, format, total, claimsOf, onProgress, signal } = options;
   const journal = await out.journal('verdicts.journal', (value) => journalEntry.parse(value));
   const earlier = new Map(journal.done.map((entry) => [entry.row, entry]));
   const counts: DecidedCounts = {
@@ -65,7 +68,8 @@ export async function decideRun(
       signal?.throwIfAborted();
       let entry = earlier.get(trajectory.row);
       if (!entry) {
-        entry = { row: trajectory.row, ...(await decider.decide({ record, trajectory, claims: null, signal })) };
+        const claims = decider.readsClaims ? (claimsOf?.(trajectory) ?? []) : null;
+        entry = { row: trajectory.row, ...(await decider.decide({ record, trajectory, claims, signal })) };
         await journal.append(entry);
       }
       onProgress?.(++done, total);

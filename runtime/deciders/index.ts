@@ -3,7 +3,8 @@ export type { Decider, DeciderInput, Decision, Excluded, Preparation, VerdictSco
 export { type FileDeciderOptions, fileDecider } from './file.js';
 export { type GoldDeciderOptions, goldDecider } from './gold.js';
 export { type StoredVerdicts, type VerdictsDetails, openVerdicts, verdictsDetails } from './read-verdicts.js';
-export { type PairScore, type ScanOptions, scanTrajectory } from './scan.js';
+export { CANDIDATE_RULE, type PairScore, type ScanOptions, candidateSentences, scanTrajectory } from './scan.js';
+export { type SmallDeciderOptions, smallDecider } from './small.js';
 export {
   DEFAULT_SCAN,
   DEFAULT_THRESHOLD,

@@ -9,7 +9,26 @@ export interface ScanOptions {
   threshold?: Threshold | undefined;
   /** Score every claim against every sentence, as a threshold sweep needs it. Default false. */
   allPairs?: boolean | undefined;
+  /**
+   * Which of a loop's sentences are scored. Default: all. Deciders that read text take `candidateSentences` (method.md §4); the gold
+   * decider looks at labels, not at text.
+   */
+  candidates?: ((sentences: readonly RetrievedSentence[]) => readonly RetrievedSentence[]) | undefined;
   signal?: AbortSignal | undefined;
+}
+
+/** Shortest sentence that a verifier is asked about, in characters, and how many of a chunk at most (method.md §4). */
+export const CANDIDATE_RULE = { leastCharacters: 20, mostPerChunk: 12 } as const;
+
+/** A loop's candidates: of each chunk, that is of each page, the first twelve sentences of at least 20 characters (method.md §4). */
+export function candidateSentences(sentences: readonly RetrievedSentence[]): RetrievedSentence[] {
+  const ofPage = new Map<number, number>();
+  return sentences.filter(({ page, text }) => {
+    if ([...text.trim()].length < CANDIDATE_RULE.leastCharacters) return false;
+    const before = ofPage.get(page) ?? 0;
+    ofPage.set(page, before + 1);
+    return before < CANDIDATE_RULE.mostPerChunk;
+  });
 }
 
 /**
@@ -25,10 +44,11 @@ export async function scanTrajectory(
   score: (claim: number, sentence: RetrievedSentence) => PairScore | Promise<PairScore>,
   options: ScanOptions = {},
 ): Promise<VerdictScore[]> {
-  const { threshold = DEFAULT_THRESHOLD, allPairs = false, signal } = options;
+  const { threshold = DEFAULT_THRESHOLD, allPairs = false, candidates, signal } = options;
   const matched = Array.from({ length: claims }, () => false);
   const rows: VerdictScore[] = [];
-  for (const { loop, sentences } of trajectory.loops) {
+  for (const { loop, sentences: brought } of trajectory.loops) {
+    const sentences = candidates ? candidates(brought) : brought;
     for (let claim = 0; claim < claims; claim++) {
       for (const one of sentences) {
         if (matched[claim] && !allPairs) break;

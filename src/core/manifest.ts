@@ -18,6 +18,8 @@ export const KINDS = [
   'report',
   'drafter',
   'drafter-evaluation',
+  'small-verifier',
+  'small-verifier-evaluation',
   'calibration',
   'demo',
 ] as const;

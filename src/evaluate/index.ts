@@ -5,6 +5,14 @@ export { type EvaluationRow, evaluationRows } from './evaluation-rows.js';
 export { explainProfile, extentWords, foldTable, isDiagnostic, selectionWords } from './explain.js';
 export { type Extent, type FrontierPoint, cutAtAgreement, frontier, frontierPoints } from './frontier.js';
 export { type JoinedDataset, type JoinedRuns, REPEATS, type Repeats, joinRuns } from './join-runs.js';
+export {
+  type JudgedLabelRow,
+  type VerifierDifference,
+  type VerifierFigures,
+  balancedRows,
+  verifierDifferences,
+  verifierFigures,
+} from './judged-rows.js';
 export { type LoadOptions, type LoadedRun, type RunIdentity, type RunSources, loadRun, runManifests } from './load-run.js';
 export { makeProfile } from './make-profile.js';
 export { type MeasureOptions, type Measured, type Measures, measure } from './measures.js';

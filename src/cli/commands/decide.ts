@@ -1,6 +1,15 @@
-import { type Decider, decideRun, fileDecider, goldDecider } from '../../../runtime/index.js';
+import {
+  type Decider,
+  decideRun,
+  fileDecider,
+  goldDecider,
+  openSmallVerifier,
+  readSmallVerifier,
+  smallDecider,
+} from '../../../runtime/index.js';
+import { CLAIM_TEXTS, type Claim, type ClaimText, claimColumns } from '../../core/claims.js';
 import { InputError, shown } from '../../core/errors.js';
-import { type Manifest, readManifest } from '../../core/manifest.js';
+import { MANIFEST_NAME, type Manifest, readManifest } from '../../core/manifest.js';
 import { openOutputFolder } from '../../core/output-folder.js';
 import { runFolder } from '../../core/run-folder.js';
 import { readRunQuestions } from '../../core/run-questions.js';
@@ -8,11 +17,12 @@ import { readTable } from '../../core/tables.js';
 import { type Trajectory, groupTrajectories, trajectoryColumns } from '../../core/trajectories.js';
 import { join } from 'node:path';
 import type { Command, CommandResult, CommonFlags, Terminal } from '../command.js';
+import { encoderOf, encoderOptions } from '../encoder-flags.js';
 import { resultOf } from '../finished.js';
 import { formatOption } from './input-options.js';
 import { numberIn } from '../number-flags.js';
 
-const DECIDERS = ['gold', 'file'] as const;
+const DECIDERS = ['gold', 'small', 'file'] as const;
 
 interface Flags extends CommonFlags {
   run: string;
@@ -23,6 +33,13 @@ interface Flags extends CommonFlags {
   'skip-incomplete'?: boolean;
   covering?: 'answer' | 'paragraph';
   support?: 'any' | 'all';
+  model?: string;
+  claims?: string;
+  'claim-text'?: ClaimText;
+  'all-pairs'?: boolean;
+  encoder?: string;
+  'cache-dir'?: string;
+  'model-dir'?: string;
   format: 'arrow' | 'jsonl';
 }
 
@@ -31,7 +48,11 @@ export const decide: Command = {
   describe: 'a verdict for every loop of a run, kept beside it',
   positionals: { run: 'folder of a run' },
   options: {
-    decider: { choices: DECIDERS, demandOption: true, describe: 'gold: oracle coverage, a diagnostic; file: verdicts made elsewhere' },
+    decider: {
+      choices: DECIDERS,
+      demandOption: true,
+      describe: 'gold: oracle coverage, a diagnostic; small: the small verifier; file: verdicts made elsewhere',
+    },
     name: { type: 'string', describe: 'name under which the verdicts are kept (default: the decider)' },
     verdicts: { type: 'string', describe: 'file: JSON lines {question_id, loop, covered, p?, row?}' },
     threshold: { type: 'number', describe: 'file: from which p on a loop is covered (default 0.5)' },
@@ -41,22 +62,51 @@ export const decide: Command = {
       describe: "gold, MuSiQue: a hop's sentences with its answer (default), or all of its paragraph",
     },
     support: { choices: ['any', 'all'], describe: 'gold: one gold sentence covers a hop (default), or all of them have to be retrieved' },
+    model: { type: 'string', describe: 'small: folder of the model (small train)' },
+    claims: { type: 'string', describe: 'small: claims that it reads: RUN/claims/CLAIMS' },
+    'claim-text': { choices: CLAIM_TEXTS, describe: 'small: which text of a claim it reads (default expected_claim)' },
+    'all-pairs': {
+      type: 'boolean',
+      describe: 'small: score every pair, as a threshold sweep needs it; else a scan ends at its first match',
+    },
+    ...encoderOptions,
+    encoder: { ...encoderOptions.encoder, describe: 'small: default: the one that the model was trained on, by name' },
     ...formatOption,
   },
   run: (args, terminal) => run(args as unknown as Flags, terminal),
 };
 
 /** Which decider each of these flags belongs to. */
-const owners = { verdicts: 'file', threshold: 'file', 'skip-incomplete': 'file', covering: 'gold', support: 'gold' } as const;
+const owners = {
+  verdicts: 'file',
+  threshold: 'file',
+  'skip-incomplete': 'file',
+  covering: 'gold',
+  support: 'gold',
+  model: 'small',
+  claims: 'small',
+  'claim-text': 'small',
+  'all-pairs': 'small',
+  encoder: 'small',
+} as const;
 
 async function run(flags: Flags, terminal: Terminal): Promise<CommandResult> {
+  const opened: { close(): Promise<void> }[] = [];
+  try {
+    return await decideWith(flags, terminal, opened);
+  } finally {
+    for (const one of opened.toReversed()) await one.close();
+  }
+}
+
+async function decideWith(flags: Flags, terminal: Terminal, opened: { close(): Promise<void> }[]): Promise<CommandResult> {
   for (const [flag, owner] of Object.entries(owners) as [keyof typeof owners, string][]) {
     if (flags[flag] !== undefined && flags.decider !== owner) throw new InputError(`--${flag}: of no use with --decider ${flags.decider}`);
   }
   const name = flags.name ?? flags.decider;
   if (!/^\w[\w.-]*$/.test(name)) throw new InputError(`--name: got ${shown(name)}, expected letters, digits, ".", "_" or "-"`);
   const manifest = await readManifest(flags.run, 'trajectories');
-  const { decider, inputs, options } = await makeDecider(flags);
+  const { decider, inputs, options, claims } = await makeDecider(flags, opened);
   const dir = flags.out ?? runFolder.verdicts(flags.run, name);
   const out = await openOutputFolder({
     dir,
@@ -85,6 +135,7 @@ async function run(flags: Flags, terminal: Terminal): Promise<CommandResult> {
     name,
     format: flags.format,
     total: size.questions,
+    claimsOf: claims?.of,
     onProgress: (done, total) => bar.update(done, total),
     signal: terminal.signal,
   })
@@ -100,20 +151,43 @@ async function run(flags: Flags, terminal: Terminal): Promise<CommandResult> {
       name,
       decider: decider.identity,
       dataset: String(manifest.details.dataset),
-      claims: null,
+      claims: claims?.source ?? null,
       scan: { ...decider.scan, threshold: { ...decider.scan.threshold } },
     },
   });
   return ended(resultOf(dir, done), terminal);
 }
 
-async function makeDecider(
-  flags: Flags,
-): Promise<{ decider: Decider; inputs: string[]; options: { [name: string]: string | number | boolean } }> {
+interface MadeDecider {
+  decider: Decider;
+  inputs: string[];
+  options: { [name: string]: string | number | boolean };
+  claims?: RunClaims;
+}
+
+async function makeDecider(flags: Flags, opened: { close(): Promise<void> }[]): Promise<MadeDecider> {
   switch (flags.decider) {
     case 'gold': {
       const { covering = 'answer', support = 'any' } = flags;
       return { decider: goldDecider({ covering, support }), inputs: [], options: { covering, support } };
+    }
+    case 'small': {
+      if (flags.model === undefined) throw new InputError('--model: expected the folder of a small verifier for --decider small');
+      if (flags.claims === undefined) throw new InputError('--claims: expected the name of claims in RUN/claims for --decider small');
+      const folder = runFolder.claims(flags.run, flags.claims);
+      const claims = await readRunClaims(folder);
+      const { details } = await readSmallVerifier(flags.model);
+      const encoder = await encoderOf(flags, details.encoder.name);
+      opened.push(encoder);
+      const verifier = await openSmallVerifier(flags.model, encoder);
+      opened.push(verifier);
+      const { 'claim-text': claimText = 'expected_claim', 'all-pairs': allPairs = false } = flags;
+      return {
+        decider: smallDecider(verifier, { claimText, allPairs }),
+        inputs: [join(flags.model, MANIFEST_NAME), join(folder, MANIFEST_NAME)],
+        options: { claims: flags.claims, 'claim-text': claimText, 'all-pairs': allPairs },
+        claims,
+      };
     }
     case 'file': {
       if (flags.verdicts === undefined) throw new InputError('--verdicts: expected a file of verdicts for --decider file');
@@ -123,6 +197,28 @@ async function makeDecider(
       return { decider, inputs: [flags.verdicts], options: { threshold, 'skip-incomplete': skipIncomplete } };
     }
   }
+}
+
+/** The claims of a run and where they came from. */
+interface RunClaims {
+  source: string;
+  of: (question: { question_id: string; row: number }) => readonly Claim[];
+}
+
+async function readRunClaims(folder: string): Promise<RunClaims> {
+  const manifest = await readManifest(folder, 'claims');
+  const byQuestion = new Map<string, Claim[]>();
+  const sources = new Set<string>();
+  const keyOf = ({ row, question_id }: { row: number; question_id: string }): string => `${row}/${question_id}`;
+  for await (const claim of readTable(folder, manifest, 'claims', claimColumns)) {
+    const key = keyOf(claim);
+    const own = byQuestion.get(key);
+    if (own) own.push(claim);
+    else byQuestion.set(key, [claim]);
+    sources.add(claim.source);
+  }
+  if (sources.size !== 1) throw new InputError(`holds claims of ${sources.size} sources, expected one`, { file: folder });
+  return { source: [...sources].join(), of: (question) => byQuestion.get(keyOf(question)) ?? [] };
 }
 
 function trajectoriesOf(run: string, manifest: Manifest): AsyncGenerator<Trajectory> {

@@ -11,6 +11,8 @@ import { explain } from './explain.js';
 import { labelsBuild } from './labels-build.js';
 import { replay } from './replay.js';
 import { report } from './report.js';
+import { smallEvaluate } from './small-evaluate.js';
+import { smallTrain } from './small-train.js';
 import { trajectoriesRun } from './trajectories-run.js';
 
 /** Every command of this version, in the order in which the usage lists them. */
@@ -22,6 +24,8 @@ export const commands: readonly Command[] = [
   embed,
   drafterTrain,
   drafterEvaluate,
+  smallTrain,
+  smallEvaluate,
   trajectoriesRun,
   decide,
   calibrate,

@@ -1,0 +1,69 @@
+import { type ClaimText, claimText } from '../../src/core/claims.js';
+import { InputError } from '../../src/core/errors.js';
+import type { Json } from '../../src/core/manifest.js';
+import type { Pair } from '../../src/core/pair-features.js';
+import type { RetrievedSentence } from '../../src/core/trajectories.js';
+import type { SmallVerifier } from '../small-verifier.js';
+import type { Decider } from './decider.js';
+import { type PairScore, candidateSentences, scanTrajectory } from './scan.js';
+import { DEFAULT_THRESHOLD } from './verdict.js';
+
+export interface SmallDeciderOptions {
+  /** Which text of a claim the verifier reads. Default `expected_claim`, as the verifier's prompt does (method.md §4). */
+  claimText?: ClaimText | undefined;
+  /** Score every claim against every candidate, as a threshold sweep needs it. Default false: a claim's scan ends at its first match. */
+  allPairs?: boolean | undefined;
+}
+
+/**
+ * The small verifier over the claims of a run: a question is covered when each claim has a match among the candidates retrieved so far
+ * (method.md §4). A question without claims is never covered. The verifier stays its owner's, who closes it.
+ */
+export function smallDecider(verifier: SmallVerifier, options: SmallDeciderOptions = {}): Decider {
+  const { claimText: which = 'expected_claim', allPairs = false } = options;
+  const { encoder, features } = verifier.details;
+  return {
+    name: 'small',
+    identity: {
+      decider: 'small',
+      model_sha256: verifier.sha256,
+      encoder: { ...encoder },
+      features: { ...features },
+      claim_text: which,
+    } satisfies Json,
+    readsClaims: true,
+    scan: { threshold: DEFAULT_THRESHOLD, allPairs },
+    decide: async ({ trajectory, claims, signal }) => {
+      if (claims === null)
+        throw new InputError('the small verifier reads claims, and none were given', {
+          row: trajectory.row,
+          questionId: trajectory.question_id,
+        });
+      if (claims.length === 0) return { claims: 0, noClaims: 'no_claims', verdicts: [] };
+      const wordings = claims.map((claim) => claimText(claim, which));
+      const pairOf = (claim: number, { title, text }: RetrievedSentence): Pair => ({
+        question: claims[claim]?.question as string,
+        claim: wordings[claim] as string,
+        claimPage: claims[claim]?.page as string,
+        evidencePage: title,
+        sentence: text.trim(),
+      });
+      const sentences = trajectory.loops.flatMap((loop) => candidateSentences(loop.sentences));
+      // Every text is encoded once and in batches; which pairs are scored is up to the scan.
+      const encoded = await verifier.encode(
+        claims.flatMap((_, claim) => sentences.map((one) => pairOf(claim, one))),
+        { signal },
+      );
+      const verdicts = await scanTrajectory(
+        trajectory,
+        claims.length,
+        async (claim, sentence): Promise<PairScore> => {
+          const [scores] = await verifier.score([pairOf(claim, sentence)], { encoded, signal });
+          return { ...(scores as Omit<PairScore, 'p'>), p: null };
+        },
+        { allPairs, candidates: candidateSentences, signal },
+      );
+      return { claims: claims.length, verdicts };
+    },
+  };
+}
