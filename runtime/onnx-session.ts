@@ -36,7 +36,7 @@ async function loadLibrary(): Promise<typeof OnnxRuntime> {
   } catch (error) {
     const first = (error as Error).message.split('\n')[0] as string;
     throw new InputError(
-      `drafters need onnxruntime-node, which cannot be loaded on ${process.platform} ${process.arch} (${first}): ` +
+      `drafters and small verifiers need onnxruntime-node, which cannot be loaded on ${process.platform} ${process.arch} (${first}): ` +
         'install again with "npm install --ignore-scripts hopgate" and without --omit=optional',
     );
   }
