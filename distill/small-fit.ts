@@ -120,7 +120,7 @@ function trainStep(
     const dropped = masks?.map((mask, layer) => tf.tensor2d(mask, [indices.length, options.hidden[layer] as number]));
     const { value, grads } = tf.valueAndGrads((...parameters: Tensor[]) => {
       const entropy = tf.neg(tf.sum(tf.mul(tf.logSoftmax(smallLogits(tf, parameters, features, dropped)), gold), -1));
-      return tf.mean(tf.mul(entropy, weights)) as Scalar;
+      return tf.mean<Scalar>(tf.mul(entropy, weights));
     })([...state.parameters]);
     const loss = value.dataSync()[0] as number;
     if (!Number.isFinite(loss))
@@ -136,16 +136,17 @@ function* judged(tf: Tf, parameters: readonly Tensor[], examples: PairExamples):
     const values = tf.tidy(() => tf.softmax(smallLogits(tf, parameters, featureTensor(tf, examples, indices))).dataSync());
     for (const [row, at] of indices.entries()) {
       const probabilities = values.subarray(row * LABELS.length, (row + 1) * LABELS.length);
-      yield { gold: examples.labels[at] as number, probabilities, weight: examples.weights[at] as number };
+      yield { gold: examples.labels[at] as number, probabilities, weight: examples.weights[at] };
     }
   }
 }
 
 const JUDGED_ROWS = 512;
 
-function featureTensor(tf: Tf, { width, write }: PairExamples, indices: readonly number[]): Tensor {
+function featureTensor(tf: Tf, examples: PairExamples, indices: readonly number[]): Tensor {
+  const { width } = examples;
   const values = new Float32Array(indices.length * width);
-  for (const [row, at] of indices.entries()) write(at, values, row * width);
+  for (const [row, at] of indices.entries()) examples.write(at, values, row * width);
   return tf.tensor2d(values, [indices.length, width]);
 }
 

@@ -17,14 +17,14 @@ export interface ScanOptions {
   signal?: AbortSignal | undefined;
 }
 
-/** Shortest sentence that a verifier is asked about, in characters, and how many of a chunk at most (method.md §4). */
+/** Shortest sentence that a verifier is asked about, in characters (UTF-16 units), and how many of a chunk at most (method.md §4). */
 export const CANDIDATE_RULE = { leastCharacters: 20, mostPerChunk: 12 } as const;
 
 /** A loop's candidates: of each chunk, that is of each page, the first twelve sentences of at least 20 characters (method.md §4). */
 export function candidateSentences(sentences: readonly RetrievedSentence[]): RetrievedSentence[] {
   const ofPage = new Map<number, number>();
   return sentences.filter(({ page, text }) => {
-    if ([...text.trim()].length < CANDIDATE_RULE.leastCharacters) return false;
+    if (text.trim().length < CANDIDATE_RULE.leastCharacters) return false;
     const before = ofPage.get(page) ?? 0;
     ofPage.set(page, before + 1);
     return before < CANDIDATE_RULE.mostPerChunk;

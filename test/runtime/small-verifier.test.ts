@@ -160,15 +160,13 @@ async function example(verifier: SmallVerifier): Promise<{ trajectory: Trajector
     matched.row,
   );
   const found = { title: matched.evidence_page, text: matched.evidence_sentence };
-  const [first, second, third] = base.loops;
-  assert.ok(first && second && third);
+  const weather = { title: 'Weather', text: 'It rained on most days of that week.' };
   const trajectory: Trajectory = {
     ...base,
-    loops: [
-      { ...first, sentences: first.sentences.map((one) => ({ ...one, title: 'Weather', text: 'It rained on most days of that week.' })) },
-      { ...second, sentences: second.sentences.map((one) => ({ ...one, ...found })) },
-      { ...third, sentences: third.sentences.map((one) => ({ ...one, ...found })) },
-    ],
+    loops: base.loops.map((loop) => {
+      const sentences = loop.sentences.map((one) => Object.assign({}, one, loop.loop === 1 ? weather : found));
+      return Object.assign({}, loop, { sentences });
+    }),
   };
   return { trajectory, claims: [claim(0, matched.expected_claim)], matched };
 }
