@@ -5,7 +5,7 @@ export { type DrafterModel, type Drafts, parameterTensors, predictDrafts } from 
 export { type Examples, chosenExamples, heldOutSplit } from './examples.js';
 export { drafterOnnx, drafterParameters, drafterSafetensors } from './export.js';
 export { type FitHooks, type FitOptions, type FittedDrafter, fitDrafter } from './fit.js';
-export { type PairRows, encodedPairs, pairOf, readPairRows } from './pair-rows.js';
+export { type PairRows, encodedPairs, readPairRows } from './pair-rows.js';
 export { type PairExamples, type SmallFit, type SmallFitOptions, fitSmallVerifier, judgeExamples } from './small-fit.js';
 export { type SmallModel, smallOnnx, smallSafetensors } from './small-model.js';
 export { type DrafterShape, MOST_SLOTS, SHAPES, SHAPE_NAMES, type ShapeName, parameterCount, shapeOf } from './shape.js';

@@ -3,11 +3,11 @@ import { InputError } from '../src/core/errors.js';
 import { CLAIM_FORMS, type ClaimForm, LABELS, type LabelRow, labelColumns } from '../src/core/labels.js';
 import { MANIFEST_NAME, readManifest } from '../src/core/manifest.js';
 import {
-  type Pair,
   type PairFeatureSet,
   type PairVectors,
   type TextWords,
   pairFeatureWidth,
+  pairOf,
   pairTexts,
   readWords,
   writePairFeatures,
@@ -58,17 +58,6 @@ export async function readPairRows(folders: readonly string[], forms: readonly C
   }
   if (result.training.length === 0) throw new InputError(`no training row of the forms ${forms.join(', ')}`, { file: folders.join(', ') });
   return result;
-}
-
-/** A label row as the features read it. */
-export function pairOf(row: LabelRow): Pair {
-  return {
-    question: row.question,
-    claim: row.expected_claim,
-    claimPage: row.expected_page,
-    evidencePage: row.evidence_page,
-    sentence: row.evidence_sentence,
-  };
 }
 
 /** Makes examples of rows. Every text is encoded once, before training. */

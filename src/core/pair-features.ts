@@ -1,5 +1,6 @@
 import { z } from 'zod';
 import { EVIDENCE_TEXTS, evidenceText } from './embeddings.js';
+import type { LabelRow } from './labels.js';
 import { normaliseTitle, words } from './text.js';
 
 /** Goes up with every change of what `pairFeatures` writes: a small verifier only reads the version that it was trained on. */
@@ -24,6 +25,17 @@ export interface Pair {
   claimPage: string;
   evidencePage: string;
   sentence: string;
+}
+
+/** A label row as the features read it. */
+export function pairOf(row: LabelRow): Pair {
+  return {
+    question: row.question,
+    claim: row.expected_claim,
+    claimPage: row.expected_page,
+    evidencePage: row.evidence_page,
+    sentence: row.evidence_sentence,
+  };
 }
 
 /** Unit vectors of the pair's texts: question and claim in the role `query`, evidence in the role `passage`. */

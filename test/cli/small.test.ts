@@ -99,6 +99,14 @@ test('bad usage is exit 2 with one message', async () => {
     [['small', 'train', model, '--out', 'x'], `${join(model, 'manifest.json')}: got a folder of kind "small-verifier", expected "labels"`],
     [['small', 'evaluate', labels, labels], `${join(labels, 'manifest.json')}: got a folder of kind "labels", expected "small-verifier"`],
     [['small', 'evaluate', model, labels, '--forms', 'subquestion', '--quiet'], `${labels}: no row of the forms subquestion to judge`],
+    [
+      ['decide', join(root, 'run'), '--decider', 'small', '--claims', 'gold'],
+      '--model: expected the folder of a small verifier for --decider small',
+    ],
+    [
+      ['decide', join(root, 'run'), '--decider', 'small', '--model', model],
+      '--claims: expected the name of claims in RUN/claims for --decider small',
+    ],
     [['decide', labels, '--decider', 'gold', '--model', model], '--model: of no use with --decider gold'],
   ];
   await Promise.all(

@@ -10,13 +10,12 @@ import {
   fitSmallVerifier,
   judgeExamples,
   openTensorFlow,
-  pairOf,
   readPairRows,
   trainSmallVerifier,
 } from '../../distill/index.js';
 import { openSmallVerifier } from '../../runtime/index.js';
 import { CLAIM_FORMS } from '../../src/core/labels.js';
-import { PAIR_FEATURES_VERSION } from '../../src/core/pair-features.js';
+import { PAIR_FEATURES_VERSION, pairOf } from '../../src/core/pair-features.js';
 import { parseSafetensors } from '../../src/core/safetensors.js';
 import { smallVerifierDetails } from '../../src/core/small-verifier.js';
 import { temporaryFolder } from '../support/files.js';

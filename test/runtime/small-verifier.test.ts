@@ -3,7 +3,7 @@ import { cp, readFile, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { before, test } from 'node:test';
 import { CLAIM_FORMS } from '../../src/core/labels.js';
-import { openTensorFlow, pairOf, readPairRows, trainSmallVerifier } from '../../distill/index.js';
+import { openTensorFlow, readPairRows, trainSmallVerifier } from '../../distill/index.js';
 import {
   type Decision,
   type Encoder,
@@ -15,6 +15,7 @@ import {
 } from '../../runtime/index.js';
 import type { Claim } from '../../src/core/claims.js';
 import type { LabelRow } from '../../src/core/labels.js';
+import { pairOf } from '../../src/core/pair-features.js';
 import type { RetrievedSentence, Trajectory } from '../../src/core/trajectories.js';
 import { temporaryFolder } from '../support/files.js';
 import { labelFolder, twoWikiFile } from '../support/label-folder.js';

@@ -6,6 +6,7 @@ import { hashFile } from '../../core/hash.js';
 import { CLAIM_FORMS, type ClaimForm, type LabelRow, labelColumns } from '../../core/labels.js';
 import { MANIFEST_NAME, readManifest } from '../../core/manifest.js';
 import { openOutputFolder } from '../../core/output-folder.js';
+import { pairOf } from '../../core/pair-features.js';
 import { readTable } from '../../core/tables.js';
 import {
   type JudgedLabelRow,
@@ -118,16 +119,7 @@ async function judge(verifier: SmallVerifier, rows: readonly LabelRow[], termina
   const judged: JudgedLabelRow[] = [];
   for (let from = 0; from < rows.length; from += 512) {
     const part = rows.slice(from, from + 512);
-    const scores = await verifier.score(
-      part.map((row) => ({
-        question: row.question,
-        claim: row.expected_claim,
-        claimPage: row.expected_page,
-        evidencePage: row.evidence_page,
-        sentence: row.evidence_sentence,
-      })),
-      { signal: terminal.signal },
-    );
+    const scores = await verifier.score(part.map(pairOf), { signal: terminal.signal });
     for (const [at, { lp_match, lp_partial, lp_null }] of scores.entries())
       judged.push({ row: part[at] as LabelRow, probabilities: [lp_match, lp_partial, lp_null].map(Math.exp) });
     bar.update(judged.length, rows.length);
