@@ -73,5 +73,7 @@ export type DrafterDetails = z.infer<typeof drafterDetails>;
 /** Whether a drafter is better than both baselines, by the best evidence that there is (method.md §7). One that has collapsed is not, whatever its cosine. */
 export function beatsBaselines(heldOut: DrafterDetails['held_out'], frontier: readonly FrontierEntry[]): boolean {
   if (frontier.length > 0) return frontier.every((one) => one.drafter > one.mean_claim && one.drafter > one.question);
-  return heldOut !== null && !heldOut.collapsed && heldOut.cosine > heldOut.baselines.mean_claim && heldOut.cosine > heldOut.baselines.question;
+  return (
+    heldOut !== null && !heldOut.collapsed && heldOut.cosine > heldOut.baselines.mean_claim && heldOut.cosine > heldOut.baselines.question
+  );
 }

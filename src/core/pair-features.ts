@@ -95,7 +95,7 @@ export const PAIR_SCALARS = [
 
 /** Blocks of the encoder's width: claim, evidence, their product, the size of their difference, and question times evidence. */
 const VECTOR_BLOCKS = 5;
-/** Standard deviation of the vector blocks' numbers: with the scalars' own size of about 1, the head overfits the blocks (measured on held-out questions). */
+/** Standard deviation of the vector blocks' numbers: with the scalars' own size of about 1, the head overfits the blocks (DESIGN, what was tried). */
 const BLOCK_SCALE = 0.15;
 
 /** How many numbers `writePairFeatures` writes. */

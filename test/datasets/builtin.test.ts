@@ -212,15 +212,18 @@ test('the same seed writes byte-identical files, another seed others', async () 
   assert.deepEqual(
     [...first.keys()],
     [
-      ...[
-        '2wiki.json',
-        '2wiki_test.json',
-        '2wiki_train.json',
-        'followups_2wiki.jsonl',
-        'followups_hotpotqa.jsonl',
-        'followups_musique.jsonl',
-      ],
-      ...['hotpotqa.json', 'hotpotqa_test.json', 'hotpotqa_train.json', 'musique.jsonl', 'musique_test.jsonl', 'musique_train.jsonl'],
+      '2wiki.json',
+      '2wiki_test.json',
+      '2wiki_train.json',
+      'followups_2wiki.jsonl',
+      'followups_hotpotqa.jsonl',
+      'followups_musique.jsonl',
+      'hotpotqa.json',
+      'hotpotqa_test.json',
+      'hotpotqa_train.json',
+      'musique.jsonl',
+      'musique_test.jsonl',
+      'musique_train.jsonl',
     ],
   );
   // The two halves are the whole, in its order, and the one for testing has its 60 questions.

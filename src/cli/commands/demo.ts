@@ -1,11 +1,13 @@
 import { readdir } from 'node:fs/promises';
 import { join, resolve } from 'node:path';
-import { writeBuiltinData } from '../../../datasets/builtin/index.js';
+import { type BuiltinPaths, writeBuiltinData } from '../../../datasets/builtin/index.js';
 import { readProfile } from '../../../runtime/index.js';
+import { claimColumns, claimText } from '../../core/claims.js';
 import { InputError } from '../../core/errors.js';
-import { readLines } from '../../core/jsonl.js';
+import { readLines, writeJsonl } from '../../core/jsonl.js';
 import { MANIFEST_NAME, readManifest } from '../../core/manifest.js';
 import { openOutputFolder } from '../../core/output-folder.js';
+import { readTable } from '../../core/tables.js';
 import { buildReport, figure, htmlParagraphs, htmlTable, readReportSources, signed, textTable } from '../../evaluate/index.js';
 import type { Command, CommandResult, CommonFlags, Terminal } from '../command.js';
 import { runStep } from '../run-step.js';
@@ -13,26 +15,31 @@ import { calibrate } from './calibrate.js';
 import { claimsBuild } from './claims-build.js';
 import { dataDoctor } from './data-doctor.js';
 import { decide } from './decide.js';
+import { drafterTrain } from './drafter-train.js';
 import { embed } from './embed.js';
 import { labelsBuild } from './labels-build.js';
 import { replay } from './replay.js';
+import { smallTrain } from './small-train.js';
 import { trajectoriesRun } from './trajectories-run.js';
 
 interface Flags extends CommonFlags {
   'cache-dir'?: string;
 }
 
+type Counts = { [name: string]: number | string };
 type BuiltinName = keyof Awaited<ReturnType<typeof writeBuiltinData>>;
 
-/** The gate's claims that the demo compares: an upper line with gold labels in it, and what is there without a language model. */
-const CLAIMS = [
-  { source: 'gold', text: 'subquestion-or-title' },
-  { source: 'heuristic', text: 'expected_claim' },
-] as const;
+/** What stands for the claims in the gate's margin, side by side. */
+const GATES = ['claim text', 'drafter'] as const;
+type Gate = (typeof GATES)[number];
+
+/** Claims are embedded by sub-question or title: a gold claim's own text quotes its evidence. */
+const CLAIM_TEXT = 'subquestion-or-title';
 
 export const demo: Command = {
   path: 'demo',
-  describe: 'the whole way on built-in data with built-in models: doctor, labels, claims, trajectories, calibration, replay, report',
+  describe:
+    'the whole way on built-in data with built-in models: doctor, labels, verifier, drafter, search loops, calibration, replay, report',
   epilogue: 'Results go to --out (default: out/demo), which is made anew each time; nothing is downloaded.',
   options: { 'cache-dir': { type: 'string', describe: 'where the converted encoder and embeddings are kept' } },
   run: (args, terminal) => run(args, terminal),
@@ -44,30 +51,25 @@ async function run(flags: Flags, terminal: Terminal): Promise<CommandResult> {
   await refuseForeign(dir);
   const out = await openOutputFolder({ dir, kind: 'demo', command: 'demo', options: {}, seed, inputs: [], force: true });
   const data = await writeBuiltinData(join(dir, 'data'), { seed });
-  const common = { seed, force: true, quiet: flags.quiet };
-  const cache = flags['cache-dir'] === undefined ? {} : { 'cache-dir': flags['cache-dir'] };
+  const names = Object.keys(data) as BuiltinName[];
+  const context: Context = {
+    dir,
+    common: { seed, force: true, quiet: flags.quiet },
+    cache: flags['cache-dir'] === undefined ? {} : { 'cache-dir': flags['cache-dir'] },
+    terminal,
+  };
   const counts: { [dataset: string]: { [name: string]: number | string } } = {};
-  const runs: string[] = [];
-  for (const name of Object.keys(data) as BuiltinName[]) {
-    counts[name] = await oneDataset(name, data[name], { dir, common, cache, terminal });
-    runs.push(join(dir, name));
-  }
+  for (const name of names) counts[name] = await learnFrom(name, data[name], context);
+  const models = await trained(names, context);
+  for (const name of names) counts[name] = { ...counts[name], ...(await searched(name, data[name], models, context)) };
   const rows: DemoRow[] = [];
-  for (const { source, text } of CLAIMS) {
-    terminal.note(`calibrate and replay with ${source} claims`);
-    const shared = { ...common, run: runs, decider: 'gold', claims: source, 'claim-text': text };
-    await runStep(calibrate, { ...shared, out: join(dir, `calibration-${source}`) }, terminal);
-    const profile = join(dir, `calibration-${source}`, 'profile.json');
-    await runStep(replay, { ...common, run: runs, profile, out: join(dir, `replay-${source}`) }, terminal);
-    rows.push(...(await foldRows(join(dir, `calibration-${source}`), source)));
-  }
-  const sources = await readReportSources([dir]);
+  for (const gate of GATES) rows.push(...(await gated(gate, names, models, context)));
   const cells = rows.map(cellsOf);
   const lead = [
     { heading: 'What the gate saves and costs', body: htmlTable(HEADER, cells) + htmlParagraphs(NOTES) },
     { heading: 'What was built on the way', body: countsTable(counts) },
   ];
-  const { html, json } = buildReport('hopgate demo', sources, lead);
+  const { html, json } = buildReport('hopgate demo', await readReportSources([dir]), lead);
   await out.file('report.html', html);
   await out.file('report.json', `${JSON.stringify({ rows, counts, ...json }, null, 2)}\n`);
   await out.finish({ counts });
@@ -86,51 +88,93 @@ async function refuseForeign(dir: string): Promise<void> {
   if (kind !== 'demo') throw new InputError("holds files that are not a demo's; choose another --out", { file: dir });
 }
 
-interface DatasetContext {
+interface Context {
   dir: string;
   common: { seed: number; force: boolean; quiet: boolean };
   cache: object;
   terminal: Terminal;
 }
 
-async function oneDataset(
-  name: BuiltinName,
-  files: { data: string; followups: string },
-  { dir, common, cache, terminal }: DatasetContext,
-): Promise<{ [name: string]: number | string }> {
-  const into = join(dir, name);
-  terminal.note(`${name}: doctor, label rows, trajectories, claims, embeddings, verdicts`);
-  const checked = await runStep(dataDoctor, { ...common, file: files.data }, terminal);
+interface Models {
+  drafter: string;
+  verifier: string;
+}
+
+/** From the training half: the doctor's faults, the verifier's label rows, the drafter's claims. */
+async function learnFrom(name: BuiltinName, { data, train }: BuiltinPaths, { dir, common, terminal }: Context): Promise<Counts> {
+  terminal.note(`${name}: doctor, label rows, claims of the training half`);
+  const checked = await runStep(dataDoctor, { ...common, file: data }, terminal);
   // MuSiQue has no sentence-level facts: its rows are derived from the hops' answers, and marked.
   const derive = name === 'musique' ? { derive: 'answer-sentence' } : {};
-  // Pages are shared between questions here as in the real sets; keeping dev's pages out of training costs rows, so the demo does not.
-  const labels = await runStep(
-    labelsBuild,
-    { ...common, ...derive, file: files.data, out: join(dir, `labels-${name}`) },
-    quietly(terminal),
-  );
-  const made = await runStep(
-    trajectoriesRun,
-    { ...common, file: files.data, agent: 'scripted', followups: files.followups, out: into },
-    terminal,
-  );
-  for (const { source } of CLAIMS) await runStep(claimsBuild, { ...common, file: into, source }, terminal);
-  const sources = CLAIMS.map(({ source }) => source);
-  const texts = CLAIMS.map(({ text }) => text);
-  await runStep(embed, { ...common, ...cache, path: into, claims: sources, 'claim-text': texts }, quietly(terminal));
-  await runStep(decide, { ...common, run: into, decider: 'gold' }, terminal);
+  const rows = { ...common, ...derive, file: train, out: join(dir, `labels-${name}`) };
+  // Pages are shared between questions here as in the real sets; its warning about them would come three times.
+  const labels = await runStep(labelsBuild, rows, quietly(terminal));
+  await runStep(claimsBuild, { ...common, file: train, source: 'gold', out: join(dir, `claims-${name}`) }, terminal);
   const { match, partial, null: none } = labels.candidates as { match: number; partial: number; null: number };
   return {
-    questions: Number(made.counts.questions),
-    loops: Number(made.counts.loops),
     faults: Object.values(checked.faults as { [kind: string]: number }).reduce((sum, count) => sum + count, 0),
-    candidates: `${match} match, ${partial} partial, ${none} null`,
+    'label candidates': `${match} match, ${partial} partial, ${none} null`,
   };
+}
+
+/** The small verifier on all label rows, the drafter on all claims of the training halves. */
+async function trained(names: readonly BuiltinName[], { dir, common, cache, terminal }: Context): Promise<Models> {
+  const models = { drafter: join(dir, 'drafter'), verifier: join(dir, 'verifier') };
+  terminal.note('small verifier and drafter');
+  const labels = names.map((name) => join(dir, `labels-${name}`));
+  await runStep(smallTrain, { ...common, ...cache, labels, out: models.verifier }, terminal);
+  const claims = join(dir, 'data', 'drafter-claims.jsonl');
+  await writeJsonl(claims, claimQuestions(names.map((name) => join(dir, `claims-${name}`))));
+  await runStep(drafterTrain, { ...common, ...cache, claims, source: 'gold', out: models.drafter }, quietly(terminal));
+  return models;
+}
+
+async function* claimQuestions(folders: readonly string[]): AsyncGenerator<{ question_id: string; question: string; claims: string[] }> {
+  for (const folder of folders) {
+    const byQuestion = new Map<number, { question_id: string; question: string; claims: string[] }>();
+    for await (const claim of readTable(folder, await readManifest(folder, 'claims'), 'claims', claimColumns)) {
+      const own = byQuestion.get(claim.row) ?? { question_id: claim.question_id, question: claim.question, claims: [] };
+      own.claims.push(claimText(claim, CLAIM_TEXT));
+      byQuestion.set(claim.row, own);
+    }
+    yield* byQuestion.values();
+  }
+}
+
+/** From the other half: search loops, the claims that the gate and the verifier read, embeddings, a verdict for every loop. */
+async function searched(name: BuiltinName, files: BuiltinPaths, models: Models, context: Context): Promise<Counts> {
+  const { dir, common, cache, terminal } = context;
+  const run = join(dir, name);
+  terminal.note(`${name}: search loops, claims, embeddings, verdicts of the other half`);
+  const flags = { ...common, file: files.test, agent: 'scripted', followups: files.followups, out: run };
+  const made = await runStep(trajectoriesRun, flags, quietly(terminal));
+  await runStep(claimsBuild, { ...common, file: run, source: 'gold' }, terminal);
+  await runStep(embed, { ...common, ...cache, path: run, claims: ['gold'], 'claim-text': [CLAIM_TEXT] }, terminal);
+  await runStep(decide, { ...common, ...cache, run, decider: 'small', model: models.verifier, claims: 'gold' }, quietly(terminal));
+  return { questions: Number(made.counts.questions), loops: Number(made.counts.loops) };
+}
+
+/** Calibration and replay with one kind of gate; a row for each dataset. */
+async function gated(
+  gate: Gate,
+  names: readonly BuiltinName[],
+  models: Models,
+  { dir, common, cache, terminal }: Context,
+): Promise<DemoRow[]> {
+  terminal.note(`calibrate and replay: ${gate}`);
+  const name = gate.replace(' ', '-');
+  const run = names.map((one) => join(dir, one));
+  const drafter = gate === 'drafter' ? { ...cache, drafter: models.drafter } : { 'claim-text': CLAIM_TEXT };
+  const calibration = join(dir, `calibration-${name}`);
+  await runStep(calibrate, { ...common, ...drafter, run, decider: 'small', claims: 'gold', out: calibration }, terminal);
+  const profile = join(calibration, 'profile.json');
+  await runStep(replay, { ...common, ...(gate === 'drafter' ? drafter : {}), run, profile, out: join(dir, `replay-${name}`) }, terminal);
+  return foldRows(calibration, gate);
 }
 
 interface DemoRow {
   dataset: string;
-  gate_claims: string;
+  gate: Gate;
   questions: number;
   loops: number;
   calls_always: number;
@@ -144,17 +188,17 @@ interface DemoRow {
 }
 
 const HEADER = [
-  'dataset', 'gate claims', 'questions', 'loops', 'calls always', 'calls gated', 'call cut', 'agreement', 'coverage safety', 'Δcoverage', 'τ',
+  'dataset', 'gate reads', 'questions', 'loops', 'calls always', 'calls gated', 'call cut', 'agreement', 'coverage safety', 'Δcoverage', 'τ',
 ]; // prettier-ignore
 
 const NOTES = [
-  'The τ of each row was chosen without its dataset. Decider: gold coverage, a diagnostic that no deployment has; gold claims put gold labels into the gate as well, heuristic claims do not.',
+  'The τ of each row was chosen without its dataset. Decider: the small verifier, trained on the other half of the questions. Its claims, the claim text and what the drafter learnt are gold: a demonstration, not a deployment.',
   'Agreement: share of questions that stop at the same loop as with a call after every loop; the bar is 0.9, and a row below it is marked a miss.',
   'Δcoverage: share of questions whose gold claims are all covered at the stop, gate minus full budget.',
 ];
 
 /** Every fold of a calibration: what its τ, chosen without the dataset, does there. */
-async function foldRows(folder: string, source: string): Promise<DemoRow[]> {
+async function foldRows(folder: string, gate: Gate): Promise<DemoRow[]> {
   const { folds } = await readProfile(join(folder, 'profile.json'));
   const sums = new Map<string, { loops: number; always: number; gated: number }>();
   for await (const { text } of readLines(join(folder, 'rows.jsonl'))) {
@@ -166,7 +210,7 @@ async function foldRows(folder: string, source: string): Promise<DemoRow[]> {
     const { loops, always, gated } = sums.get(target) as { loops: number; always: number; gated: number };
     return {
       dataset: target,
-      gate_claims: source,
+      gate,
       questions: all.questions.valid,
       loops,
       calls_always: always,
@@ -184,7 +228,7 @@ async function foldRows(folder: string, source: string): Promise<DemoRow[]> {
 function cellsOf(row: DemoRow): string[] {
   return [
     row.dataset,
-    row.gate_claims,
+    row.gate,
     String(row.questions),
     String(row.loops),
     String(row.calls_always),
@@ -205,7 +249,7 @@ function countsTable(counts: { [dataset: string]: { [name: string]: number | str
   );
 }
 
-/** A step's warnings are about choices that the demo makes for all its datasets alike. */
+/** For a step whose warnings are about choices that the demo makes for all its datasets alike. */
 function quietly(terminal: Terminal): Terminal {
   return { ...terminal, warn: () => undefined };
 }
