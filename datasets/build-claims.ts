@@ -70,7 +70,7 @@ export async function buildClaims(opened: OpenedRecords, options: ClaimOptions):
   return out.finish({
     counts: { ...counts, claims_per_question: perK, repaired: { ...opened.quarantine.repaired } },
     quarantined: opened.quarantine.skipped,
-    details: { dataset: opened.dataset, source, splitter: opened.splitter },
+    details: { dataset: opened.dataset, dataset_version: opened.version, source, splitter: opened.splitter },
   });
 }
 

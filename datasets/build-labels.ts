@@ -165,7 +165,7 @@ async function writeLabels(
     },
     quarantined: survey.quarantine.skipped,
     warnings,
-    details: { dataset: opened.dataset, splitter: opened.splitter, derived: options.derive ?? null },
+    details: { dataset: opened.dataset, dataset_version: opened.version, splitter: opened.splitter, derived: options.derive ?? null },
   });
 }
 

@@ -1,20 +1,22 @@
 import { InputError } from '../src/core/errors.js';
 import { DATASETS, type DatasetName } from '../src/core/records.js';
-import { rawRecords } from './record-bytes.js';
+import { BadRecord } from './readers/fields.js';
+import { type SourceRow, sourceRows } from './source-rows.js';
 
 const LOOK_AT = 64;
 
 /**
- * The dataset that a file's first 64 records belong to, by their fields. HotpotQA and 2Wiki share one form: a file is 2Wiki's when one of
+ * The dataset that the first 64 records of a file (or of its shards) belong to, by their fields. HotpotQA and 2Wiki share one form: a file is 2Wiki's when one of
  * these records has evidences, entity ids or one of 2Wiki's own question types.
  * Throws InputError that lists the names when the fields fit none of them.
  */
-export async function detectDataset(file: string): Promise<DatasetName> {
+export async function detectDataset(file: string | readonly string[]): Promise<DatasetName> {
+  const files = [file].flat();
   let seen = 0;
   let like: DatasetName | undefined;
   let fields: string[] | undefined;
-  for await (const { bytes } of rawRecords(file)) {
-    const value = bytes === null ? undefined : decoded(bytes);
+  for await (const row of sourceRows(files)) {
+    const value = fieldsOf(row);
     if (value) {
       fields ??= Object.keys(value);
       const one = datasetOf(value);
@@ -25,7 +27,7 @@ export async function detectDataset(file: string): Promise<DatasetName> {
   }
   if (like) return like;
   const what = fields ? `the first record's fields are ${fields.join(', ')}` : `none of the first ${seen} records is a JSON object`;
-  throw new InputError(`cannot tell which dataset this is (${what}); --dataset names it: ${DATASETS.join(', ')}`, { file });
+  throw new InputError(`cannot tell which dataset this is (${what}); --dataset names it: ${DATASETS.join(', ')}`, { file: files[0] });
 }
 
 const WIKI2_TYPES = new Set(['compositional', 'inference', 'bridge_comparison']);
@@ -42,11 +44,12 @@ function datasetOf(value: object): DatasetName | undefined {
   return undefined;
 }
 
-function decoded(bytes: Buffer): object | undefined {
+function fieldsOf(row: SourceRow): object | undefined {
   try {
-    const value: unknown = JSON.parse(bytes.toString('utf8'));
+    const { value } = row.read();
     return value !== null && typeof value === 'object' && !Array.isArray(value) ? value : undefined;
-  } catch {
-    return undefined;
+  } catch (error) {
+    if (error instanceof BadRecord) return undefined;
+    throw error;
   }
 }

@@ -1,4 +1,6 @@
+export { type ConvertOptions, convertRecords } from './convert-records.js';
 export { detectDataset } from './detect.js';
+export { type OfficialFile, chosenFiles, fetchOfficial, readOfficialFiles } from './official-files.js';
 export { ID_SOURCES, type IdSource, type OpenedRecords, type OpenOptions, openRecords } from './open-records.js';
 export { type Quarantine, type QuarantineEntry, SKIP_REASONS, makeQuarantine } from './quarantine.js';
 export { BUILT_SOURCES, type ClaimOptions, buildClaims } from './build-claims.js';

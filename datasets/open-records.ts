@@ -1,20 +1,22 @@
 import { stat } from 'node:fs/promises';
-import { join } from 'node:path';
+import { basename, dirname, join } from 'node:path';
 import { InputError, shown } from '../src/core/errors.js';
 import { canonicalJson, sha256 } from '../src/core/hash.js';
 import { readManifest } from '../src/core/manifest.js';
+import { readLock } from '../src/core/pinned-files.js';
 import type { OnProgress } from '../src/core/progress.js';
 import { DATASETS, type DatasetName, type HopRecord, recordColumns } from '../src/core/records.js';
 import { DATASET_SENTENCES, SPLITTER } from '../src/core/sentences.js';
 import { readTable } from '../src/core/tables.js';
 import { detectDataset } from './detect.js';
+import { inputFiles } from './input-files.js';
 import { type Quarantine, makeQuarantine } from './quarantine.js';
 import { readBamboogle } from './readers/bamboogle.js';
 import { BadRecord, type Reader, type ReadRecord } from './readers/fields.js';
 import { hotpotqaReader } from './readers/hotpotqa.js';
 import { readMusique } from './readers/musique.js';
 import { readOwn } from './readers/own.js';
-import { MAX_RECORD_BYTES, type RawRecord, rawRecords } from './record-bytes.js';
+import { type SourceRow, sourceRows } from './source-rows.js';
 
 export const ID_SOURCES = ['field', 'row', 'hash'] as const;
 export type IdSource = (typeof ID_SOURCES)[number];
@@ -27,9 +29,11 @@ export interface OpenOptions {
    * and page titles (the answer is not part of it, since ids reach what deciders read).
    */
   ids?: IdSource | undefined;
+  /** The dataset's published version, written into what is made; by default what `data download` recorded beside the files, else null. */
+  version?: string | undefined;
   /** Longest record that is kept, in bytes; default 16 MiB. Longer ones are quarantined as `too_long`. */
   maxRecordBytes?: number | undefined;
-  /** Called with bytes read and size of the file; for folders with records read and null. */
+  /** Called with bytes read and size of all files; for folders with records read and null. */
   onProgress?: OnProgress | undefined;
   signal?: AbortSignal | undefined;
 }
@@ -42,6 +46,8 @@ export interface OpenedRecords {
   inputs: string[];
   dataset: DatasetName;
   ids: IdSource;
+  /** The dataset's published version, where it is known. */
+  version: string | null;
   /** What made the sentences: `dataset` where the file ships them (they are never split again), else the splitter's name and version. */
   splitter: string;
   /** Each iteration reads the file from its start and fills `quarantine` anew. */
@@ -51,24 +57,51 @@ export interface OpenedRecords {
 }
 
 /**
- * Opens a dataset file (architecture.md §5 has the names), a records folder or a run folder. A record that cannot be used is quarantined
+ * Opens a dataset file or its shards (`inputFiles` says how they are named; JSON, JSON lines, either of them gzipped, or Parquet), a records
+ * folder or a run folder. A record that cannot be used is quarantined
  * and the others go on. Throws InputError, here or while reading, when the file as a whole is no use: missing, empty, not JSON, cut off,
  * of no known dataset, without any id, without a single usable record.
  */
 export async function openRecords(file: string, options: OpenOptions = {}): Promise<OpenedRecords> {
-  const found = await stat(file).catch(() => undefined);
-  if (found?.isDirectory()) return openFolder(file, options);
-  const dataset = options.dataset ?? (await detectDataset(file));
-  const quarantine = makeQuarantine();
+  const named = await inputFiles(file);
+  if ('folder' in named) return openFolder(named.folder, options);
+  const { files } = named;
+  const dataset = options.dataset ?? (await detectDataset(files));
+  const shards: Shard[] = [];
+  // Our own records may name their row themselves; it then says nothing of the place in the file.
+  const quarantine = makeQuarantine(files.length > 1 && dataset !== 'jsonl' ? (row) => shardOf(shards, row) : undefined);
   return {
     file,
-    inputs: [file],
+    inputs: files,
     dataset,
     ids: options.ids ?? 'field',
+    version: options.version ?? (await lockedVersion(files)),
     splitter: dataset === 'musique' ? SPLITTER : DATASET_SENTENCES,
-    records: { [Symbol.asyncIterator]: () => readFileRecords(file, dataset, options, quarantine) },
+    records: { [Symbol.asyncIterator]: () => readFileRecords({ name: file, files, shards, dataset }, options, quarantine) },
     quarantine,
   };
+}
+
+/** The version that the lock files of `data download` name, when they name one for all files. */
+async function lockedVersion(files: readonly string[]): Promise<string | null> {
+  const versions = new Set<string | null>();
+  for (const file of files) {
+    const entry = (await readLock(dirname(file))).find((one) => one.name === basename(file));
+    versions.add(entry && entry.bytes === (await stat(file).catch(() => undefined))?.size ? entry.revision : null);
+  }
+  const [version] = versions;
+  return versions.size === 1 ? (version ?? null) : null;
+}
+
+/** A file of several, and the number of its first record. */
+interface Shard {
+  file: string;
+  firstRow: number;
+}
+
+function shardOf(shards: readonly Shard[], row: number): { file: string; file_row: number } | undefined {
+  const shard = shards.findLast((one) => one.firstRow <= row);
+  return shard && { file: basename(shard.file), file_row: row - shard.firstRow };
 }
 
 const readers: { [name in DatasetName]: Reader } = {
@@ -80,16 +113,27 @@ const readers: { [name in DatasetName]: Reader } = {
 };
 
 async function* readFileRecords(
-  file: string,
-  dataset: DatasetName,
+  source: { name: string; files: readonly string[]; shards: Shard[]; dataset: DatasetName },
   options: OpenOptions,
   quarantine: Quarantine,
 ): AsyncGenerator<HopRecord> {
+  const { name, files, shards, dataset } = source;
   quarantine.clear();
-  const read = recordReader(file, readers[dataset], options);
+  shards.length = 0;
+  const read = recordReader(name, readers[dataset], options);
   const ownRows = new Set<number>();
   let usable = 0;
-  for await (const raw of rawRecords(file, options)) {
+  let usableBefore = 0;
+  const checkShard = (): void => {
+    const { file, firstRow } = shards.at(-1) ?? { file: name, firstRow: 0 };
+    if (usable === usableBefore) throw nothingUsable(file, dataset, quarantine, firstRow);
+    usableBefore = usable;
+  };
+  for await (const raw of sourceRows(files, options)) {
+    if (shards.at(-1)?.file !== raw.file) {
+      if (shards.length > 0) checkShard();
+      shards.push({ file: raw.file, firstRow: raw.row });
+    }
     const place: { row: number; line: number | null; question_id: string | null } = {
       row: raw.row,
       line: raw.line ?? null,
@@ -116,51 +160,22 @@ async function* readFileRecords(
     usable++;
     yield record;
   }
-  if (usable === 0) throw nothingUsable(file, dataset, quarantine);
+  checkShard();
 }
 
-function recordReader(file: string, reader: Reader, options: OpenOptions): (raw: RawRecord) => ReadRecord {
-  const { ids = 'field', maxRecordBytes = MAX_RECORD_BYTES } = options;
+function recordReader(file: string, reader: Reader, options: OpenOptions): (raw: SourceRow) => ReadRecord {
+  const { ids = 'field' } = options;
   if (!ID_SOURCES.includes(ids)) throw new InputError(`--ids: got ${shown(ids)}, expected one of ${ID_SOURCES.join(', ')}`, { file });
-  const utf8 = new TextDecoder('utf-8', { fatal: true, ignoreBOM: true });
-  return ({ bytes, size, row, unended }) => {
-    if (bytes === null) throw new BadRecord('too_long', `got ${size} bytes, expected at most ${maxRecordBytes}`);
-    let decoded: string;
-    try {
-      decoded = utf8.decode(bytes);
-    } catch {
-      throw new BadRecord('bad_utf8', 'the bytes are not UTF-8');
-    }
-    let value: unknown;
-    try {
-      value = JSON.parse(decoded);
-    } catch {
-      throw new BadRecord(unended ? 'cut_off' : 'bad_json', `got ${shown(decoded, 60)}, expected one JSON object`);
-    }
+  return (raw) => {
+    const { value, halves } = raw.read();
     if (value === null || typeof value !== 'object' || Array.isArray(value))
       throw new BadRecord('bad_field', `got ${shown(value, 60)}, expected one JSON object`);
-    // Half of a surrogate pair is no text: written as UTF-8 it turns into U+FFFD, in JSON it stays; so it is made U+FFFD here, once.
-    const halves = SURROGATE_ESCAPE.test(decoded) ? { found: 0 } : undefined;
-    const record = reader(halves ? wellFormed(value, halves) : value);
-    if (halves && halves.found > 0)
-      record.repairs.push({ reason: 'lone_surrogate', detail: 'half of a surrogate pair, read as U+FFFD', field: '' });
-    if (ids === 'row') record.id = String(row);
+    const record = reader(value);
+    if (halves > 0) record.repairs.push({ reason: 'lone_surrogate', detail: 'half of a surrogate pair, read as U+FFFD', field: '' });
+    if (ids === 'row') record.id = String(raw.row);
     if (ids === 'hash') record.id = contentId(record);
     return record;
   };
-}
-
-const SURROGATE_ESCAPE = /\\u[dD][89a-fA-F]/;
-
-function wellFormed(value: unknown, halves: { found: number }): unknown {
-  if (typeof value === 'string') {
-    if (value.isWellFormed()) return value;
-    halves.found++;
-    return value.toWellFormed();
-  }
-  if (Array.isArray(value)) return value.map((inner) => wellFormed(inner, halves));
-  if (value === null || typeof value !== 'object') return value;
-  return Object.fromEntries(Object.entries(value).map(([key, inner]) => [key, wellFormed(inner, halves)]));
 }
 
 /** 16 hex digits of sha256 over question and page titles; equal records have equal ids in any file. */
@@ -168,16 +183,15 @@ function contentId(record: Pick<HopRecord, 'question' | 'pages'>): string {
   return sha256(canonicalJson([record.question, record.pages.map((page) => page.title)])).slice(0, 16);
 }
 
-function nothingUsable(file: string, dataset: DatasetName, quarantine: Quarantine): InputError {
-  const [first] = quarantine.entries;
+function nothingUsable(file: string, dataset: DatasetName, quarantine: Quarantine, firstRow: number): InputError {
+  const skipped = quarantine.entries.filter((entry) => entry.action === 'skipped' && entry.row >= firstRow);
+  const [first] = skipped;
   if (!first) return new InputError('no record in the file', { file });
-  const counts = Object.entries(quarantine.skipped);
-  if (counts.every(([reason]) => reason === 'no_id'))
-    return new InputError('no record has an id; --ids row or --ids hash makes ids', { file });
-  const total = counts.reduce((sum, [, n]) => sum + n, 0);
+  const reasons = new Set(skipped.map((entry) => entry.reason));
+  if (reasons.size === 1 && reasons.has('no_id')) return new InputError('no record has an id; --ids row or --ids hash makes ids', { file });
   const place = { file, row: first.row, line: first.line ?? undefined, field: first.field ?? undefined };
-  const notJson = counts.every(([reason]) => reason === 'bad_json' || reason === 'cut_off' || reason === 'bad_utf8');
-  const what = notJson ? 'neither a JSON array nor JSON lines' : `none of the ${total} records can be read as dataset ${dataset}`;
+  const notJson = [...reasons].every((reason) => reason === 'bad_json' || reason === 'cut_off' || reason === 'bad_utf8');
+  const what = notJson ? 'neither a JSON array nor JSON lines' : `none of the ${skipped.length} records can be read as dataset ${dataset}`;
   return new InputError(`${what}; the first: ${first.detail}`, place);
 }
 
@@ -196,7 +210,7 @@ async function openFolder(folder: string, options: OpenOptions): Promise<OpenedR
     throw new InputError(`--dataset: got ${options.dataset}, but the folder's records are of ${dataset}`, { file: folder });
   if (options.ids !== undefined && options.ids !== 'field')
     throw new InputError(`--ids: got ${options.ids}, but the records of a folder have their ids already`, { file: folder });
-  const splitter = manifest.details.splitter;
+  const { splitter, dataset_version: version } = manifest.details;
   const quarantine = makeQuarantine();
   async function* read(): AsyncGenerator<HopRecord> {
     quarantine.clear();
@@ -213,6 +227,7 @@ async function openFolder(folder: string, options: OpenOptions): Promise<OpenedR
     inputs: [join(folder, entry.name)],
     dataset,
     ids: 'field',
+    version: options.version ?? (typeof version === 'string' ? version : null),
     splitter: typeof splitter === 'string' ? splitter : dataset === 'musique' ? SPLITTER : DATASET_SENTENCES,
     records: { [Symbol.asyncIterator]: read },
     quarantine,

@@ -23,6 +23,9 @@ export interface QuarantineEntry {
   question_id: string | null;
   field: string | null;
   detail: string;
+  /** Base name of the file and zero-based position in it, where the input is several files; `row` counts through all of them. */
+  file?: string;
+  file_row?: number;
 }
 
 /**
@@ -38,7 +41,8 @@ export interface Quarantine {
   clear(): void;
 }
 
-export function makeQuarantine(): Quarantine {
+/** @param locate The file of a row, where there are several. */
+export function makeQuarantine(locate?: (row: number) => { file: string; file_row: number } | undefined): Quarantine {
   const entries: QuarantineEntry[] = [];
   const skipped: { [reason: string]: number } = {};
   const repaired: { [reason: string]: number } = {};
@@ -53,6 +57,7 @@ export function makeQuarantine(): Quarantine {
       question_id: entry.question_id ?? null,
       field: entry.field ?? null,
       detail: entry.detail,
+      ...locate?.(entry.row),
     });
   };
   return {

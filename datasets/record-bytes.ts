@@ -1,5 +1,7 @@
 import { createReadStream } from 'node:fs';
-import { stat } from 'node:fs/promises';
+import { open, stat } from 'node:fs/promises';
+import { type Transform, pipeline } from 'node:stream';
+import { createGunzip } from 'node:zlib';
 import { InputError } from '../src/core/errors.js';
 import type { OnProgress } from '../src/core/progress.js';
 
@@ -31,6 +33,8 @@ export interface RawOptions {
   signal?: AbortSignal | undefined;
   /** Bytes that are read at once; default 1 MiB. The records do not depend on it. */
   chunkBytes?: number | undefined;
+  /** Number of the first record, where the file is not the first of several; default 0. */
+  firstRow?: number | undefined;
 }
 
 const CHUNK_BYTES = 1024 * 1024;
@@ -40,7 +44,8 @@ const [QUOTE, BACKSLASH, COMMA, OPEN_LIST, CLOSE_LIST, OPEN_OBJECT, CLOSE_OBJECT
 
 /**
  * The records of a JSON array or of a JSON-lines file, found by their borders in the bytes: nothing is decoded, and at no time is more in
- * memory than one chunk and one record. A byte-order mark, white space around everything and a missing last line end are fine.
+ * memory than one chunk and one record. A byte-order mark, white space around everything and a missing last line end are fine. A file that
+ * begins as gzip is unpacked on the way; byte offsets in messages are then those of its content.
  * Throws InputError for what cannot be cut into records: an empty file, another kind of file, an array that never ends, text behind it.
  */
 export async function* rawRecords(file: string, options: RawOptions = {}): AsyncGenerator<RawRecord> {
@@ -68,17 +73,36 @@ async function fileSize(file: string): Promise<number> {
 }
 
 async function* readChunks(file: string, size: number, options: RawOptions): AsyncGenerator<Chunk, undefined> {
+  const chunkBytes = options.chunkBytes ?? CHUNK_BYTES;
+  const packed = await isGzip(file);
   let offset = 0;
-  const stream = createReadStream(file, { highWaterMark: options.chunkBytes ?? CHUNK_BYTES });
+  const source = createReadStream(file, { highWaterMark: chunkBytes });
+  // The pipeline hands an error of the file on to the unpacked stream, from which it is thrown here.
+  const stream = packed ? (pipeline(source, createGunzip({ chunkSize: chunkBytes }), () => undefined) as Transform) : source;
   try {
     for await (const data of stream) {
       options.signal?.throwIfAborted();
       yield { data: data as Buffer, offset };
       offset += (data as Buffer).length;
-      options.onProgress?.(offset, size);
+      options.onProgress?.(source.bytesRead, size);
     }
+  } catch (error) {
+    if (packed && (error as NodeJS.ErrnoException).code?.startsWith('Z_'))
+      throw new InputError(`truncated or damaged gzip file (${(error as Error).message}) behind byte ${offset} of its content`, { file });
+    throw error;
   } finally {
     stream.destroy();
+    source.destroy();
+  }
+}
+
+async function isGzip(file: string): Promise<boolean> {
+  const handle = await open(file, 'r');
+  try {
+    const { buffer, bytesRead } = await handle.read(Buffer.alloc(2), 0, 2, 0);
+    return bytesRead === 2 && buffer[0] === 0x1f && buffer[1] === 0x8b;
+  } finally {
+    await handle.close();
   }
 }
 
@@ -121,7 +145,7 @@ async function* arrayRecords(
 ): AsyncGenerator<RawRecord> {
   const limit = options.maxRecordBytes ?? MAX_RECORD_BYTES;
   const state: ValueState = { open: [], inString: false, escaped: false, scalar: false };
-  let row = 0;
+  let row = options.firstRow ?? 0;
   /** What may stand next outside a record. */
   let expects: 'record or ]' | 'record' | ', or ]' | 'nothing' = 'record or ]';
   let inRecord = false;
@@ -267,7 +291,7 @@ async function* lineRecords(
   options: RawOptions,
 ): AsyncGenerator<RawRecord> {
   const limit = options.maxRecordBytes ?? MAX_RECORD_BYTES;
-  let row = 0;
+  let row = options.firstRow ?? 0;
   let line = first.lines + 1;
   let held: Buffer[] = [];
   let size = 0;

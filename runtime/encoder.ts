@@ -5,10 +5,11 @@ import { InputError } from '../src/core/errors.js';
 import { cacheFolder, modelFolder } from '../src/core/homes.js';
 import type { OnProgress } from '../src/core/progress.js';
 import { planBatches } from './batches.js';
-import { KNOWN_ENCODERS } from './known-encoders.js';
+import { ENCODER_NAMES, knownEncoder } from './known-encoders.js';
 import { minilmFolder } from './minilm.js';
 import { describeFolder, folderName } from './model-folder.js';
 import { type Pooling, pooled } from './pooling.js';
+import { checkPulled } from './pulled-models.js';
 import { type Dtype, type TokenBatch, type TokenModel, openTokenModel } from './transformers-model.js';
 
 export interface EncodeOptions {
@@ -57,11 +58,11 @@ export async function openEncoder(nameOrFolder: string, options: EncoderOptions 
     const { folder, sourceSha256, converter } = await minilmFolder(cacheFolder(options.cacheDir));
     return openFolder(folder, wishes, { name: BUILT_IN_ENCODER, model_sha256: sourceSha256, converter });
   }
-  const known = KNOWN_ENCODERS[nameOrFolder];
+  const known = knownEncoder(nameOrFolder);
   if (known === undefined) {
     if (!(await isFolder(nameOrFolder))) {
       throw new InputError(
-        `no encoder ${JSON.stringify(nameOrFolder)}: expected ${[BUILT_IN_ENCODER, ...Object.keys(KNOWN_ENCODERS)].join(', ')}, or a folder with an ONNX sentence encoder`,
+        `no encoder ${JSON.stringify(nameOrFolder)}: expected ${[BUILT_IN_ENCODER, ...ENCODER_NAMES].join(', ')}, or a folder with an ONNX sentence encoder`,
       );
     }
     return openFolder(nameOrFolder, wishes, { name: folderName(nameOrFolder), converter: null });
@@ -69,15 +70,16 @@ export async function openEncoder(nameOrFolder: string, options: EncoderOptions 
   const folder = join(modelFolder(options.modelDir), nameOrFolder);
   if (!(await isFolder(folder))) {
     throw new InputError(
-      `encoder ${nameOrFolder}: no folder ${folder}; nothing is downloaded by itself: put the ONNX files of ${known.source} there, or name another --model-dir`,
+      `encoder ${nameOrFolder}: no folder ${folder}; nothing is downloaded by itself: hopgate models pull ${nameOrFolder} fetches it, or put the files of ${known.repository} there, or name another --model-dir`,
     );
   }
+  await checkPulled(nameOrFolder, folder, known);
   return openFolder(
     folder,
     {
       dtype,
-      queryPrefix: wishes.queryPrefix ?? known.queryPrefix,
-      passagePrefix: wishes.passagePrefix ?? known.passagePrefix,
+      queryPrefix: wishes.queryPrefix ?? known.query_prefix,
+      passagePrefix: wishes.passagePrefix ?? known.passage_prefix,
       pooling: wishes.pooling ?? known.pooling,
     },
     { name: nameOrFolder, converter: null },

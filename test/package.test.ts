@@ -26,9 +26,14 @@ test(
     assert.equal(run(bin, ['--version'], project).trim(), packed.version);
     const files = run('tar', ['-tzf', tarball], project).trim().split('\n');
     assert.deepEqual(
-      files.filter((name) => !/^package\/(dist\/(src|datasets|runtime|distill)\/.*\.(js|d\.ts)|[A-Z]+(\.md)?|package\.json)$/.test(name)),
+      files.filter(
+        (name) =>
+          !/^package\/(dist\/(src|datasets|runtime|distill)\/.*\.(js|d\.ts)|[A-Z]+(\.md)?|package\.json|models\/encoders\.json|datasets\/official-files\.json)$/.test(
+            name,
+          ),
+      ),
       [],
-      'only compiled files and documents are packed',
+      'only compiled files, registries and documents are packed',
     );
 
     writeFileSync(

@@ -1,10 +1,10 @@
-import { BUILT_IN_ENCODER, type CachedEncoder, KNOWN_ENCODERS, cachedEncoder, openEncoder } from '../../runtime/index.js';
+import { BUILT_IN_ENCODER, type CachedEncoder, ENCODER_NAMES, cachedEncoder, openEncoder } from '../../runtime/index.js';
 import { cacheFolder, modelFolder } from '../core/homes.js';
 import type { CommonFlags } from './command.js';
 
 /** Flags of every command that encodes texts on its way. */
 export const encoderOptions = {
-  encoder: { type: 'string', describe: `${BUILT_IN_ENCODER} (built in), ${Object.keys(KNOWN_ENCODERS).join(', ')}, or a folder` },
+  encoder: { type: 'string', describe: `${BUILT_IN_ENCODER} (built in), ${ENCODER_NAMES.join(', ')}, or a folder` },
   'cache-dir': { type: 'string', describe: 'vectors and converted models; default: $HOPGATE_HOME/cache' },
   'model-dir': { type: 'string', describe: 'where named encoders are; default: $HOPGATE_HOME/models' },
 } as const;

@@ -224,7 +224,7 @@ test('P110: says where a known encoder was looked for, and that nothing is downl
   const models = join(tmpdir(), 'no-such-models');
   await assert.rejects(openEncoder('e5-base-v2', { cacheDir: testCache, modelDir: models }), {
     name: 'InputError',
-    message: `encoder e5-base-v2: no folder ${join(models, 'e5-base-v2')}; nothing is downloaded by itself: put the ONNX files of intfloat/e5-base-v2 there, or name another --model-dir`,
+    message: `encoder e5-base-v2: no folder ${join(models, 'e5-base-v2')}; nothing is downloaded by itself: hopgate models pull e5-base-v2 fetches it, or put the files of https://huggingface.co/intfloat/e5-base-v2 there, or name another --model-dir`,
   });
   await assert.rejects(openEncoder('e6', where), {
     name: 'InputError',

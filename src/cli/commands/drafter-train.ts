@@ -4,7 +4,7 @@ import { type DrafterDetails, drafterDetails } from '../../core/drafter.js';
 import { CheckFailedError, InputError } from '../../core/errors.js';
 import { cacheFolder, modelFolder } from '../../core/homes.js';
 import type { Manifest } from '../../core/manifest.js';
-import { BUILT_IN_ENCODER, KNOWN_ENCODERS, cachedEncoder, openDraftModel, openEncoder } from '../../../runtime/index.js';
+import { BUILT_IN_ENCODER, ENCODER_NAMES, cachedEncoder, openDraftModel, openEncoder } from '../../../runtime/index.js';
 import {
   BACKENDS,
   type BackendChoice,
@@ -36,7 +36,7 @@ export const drafterTrain: Command = {
     encoder: {
       type: 'string',
       default: BUILT_IN_ENCODER,
-      describe: `${BUILT_IN_ENCODER} (built in), ${Object.keys(KNOWN_ENCODERS).join(', ')}, or a folder`,
+      describe: `${BUILT_IN_ENCODER} (built in), ${ENCODER_NAMES.join(', ')}, or a folder`,
     },
     'claim-text': {
       type: 'string',

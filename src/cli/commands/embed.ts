@@ -9,8 +9,8 @@ import {
   DTYPES,
   type Dtype,
   EMBEDDED,
+  ENCODER_NAMES,
   type Embedded,
-  KNOWN_ENCODERS,
   POOLINGS,
   type Pooling,
   cachedEncoder,
@@ -34,7 +34,7 @@ export const embed: Command = {
     encoder: {
       type: 'string',
       default: BUILT_IN_ENCODER,
-      describe: `${BUILT_IN_ENCODER} (built in), ${Object.keys(KNOWN_ENCODERS).join(', ')}, or a folder`,
+      describe: `${BUILT_IN_ENCODER} (built in), ${ENCODER_NAMES.join(', ')}, or a folder`,
     },
     what: { ...listOption, describe: `comma list of ${EMBEDDED.join(', ')}; default: all that PATH has` },
     claims: { ...listOption, describe: "comma list of the run's claims folders; default: all" },

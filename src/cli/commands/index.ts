@@ -1,7 +1,9 @@
 import type { Command } from '../command.js';
 import { calibrate } from './calibrate.js';
 import { claimsBuild } from './claims-build.js';
+import { dataConvert } from './data-convert.js';
 import { dataDoctor } from './data-doctor.js';
+import { dataDownload } from './data-download.js';
 import { decide } from './decide.js';
 import { demo } from './demo.js';
 import { drafterTrain } from './drafter-train.js';
@@ -9,6 +11,9 @@ import { drafterEvaluate } from './drafter-evaluate.js';
 import { embed } from './embed.js';
 import { explain } from './explain.js';
 import { labelsBuild } from './labels-build.js';
+import { modelsList } from './models-list.js';
+import { modelsPull } from './models-pull.js';
+import { modelsVerify } from './models-verify.js';
 import { replay } from './replay.js';
 import { report } from './report.js';
 import { smallEvaluate } from './small-evaluate.js';
@@ -19,9 +24,14 @@ import { trajectoriesRun } from './trajectories-run.js';
 export const commands: readonly Command[] = [
   demo,
   dataDoctor,
+  dataConvert,
+  dataDownload,
   claimsBuild,
   labelsBuild,
   embed,
+  modelsList,
+  modelsPull,
+  modelsVerify,
   drafterTrain,
   drafterEvaluate,
   smallTrain,

@@ -7,6 +7,7 @@ import type { Progress, Terminal } from '../command.js';
 /** Flags of every command that reads a dataset file. */
 export const inputOptions = {
   dataset: { type: 'string', choices: DATASETS, describe: "the file's dataset; found from its first records when left out" },
+  'dataset-version': { type: 'string', describe: "the dataset's version, for the manifest; found beside files that data download fetched" },
   ids: {
     type: 'string',
     choices: ID_SOURCES,
@@ -25,6 +26,7 @@ export function openOptions(args: { [name: string]: unknown }, terminal: Termina
   return {
     dataset: args.dataset as DatasetName | undefined,
     ids: args.ids as IdSource,
+    version: args['dataset-version'] as string | undefined,
     signal: terminal.signal,
     onProgress: (done, total) => {
       if (total === null) progress.update(done, null);
