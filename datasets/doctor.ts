@@ -1,8 +1,12 @@
+import { basename } from 'node:path';
+import { hashFile } from '../src/core/hash.js';
+import type { FileEntry } from '../src/core/manifest.js';
 import type { HopRecord } from '../src/core/records.js';
 import { normaliseSentence, normaliseTitle } from '../src/core/text.js';
 import { type Fault, RECORD_FAULTS, recordFaults } from './faults.js';
 import { goldHops } from '../src/core/gold-hops.js';
-import { type HashSet, makeHashSet, textHash } from './hash-set.js';
+import { type HashSet, eachNgram, makeHashSet, textHash } from './hash-set.js';
+import { NGRAM_WORDS } from './leakage.js';
 import type { OpenedRecords } from './open-records.js';
 import { type SubsetCheck, type SubsetEntry, subsetEntry } from './subset.js';
 
@@ -14,6 +18,7 @@ export const FILE_FAULTS = {
   shared_question: '--against: the question stands in the other file too',
   shared_gold_title: '--against: a gold page of the other file has the title (one for each title)',
   shared_gold_sentence: '--against: a gold sentence of the other file has the text (one for each sentence)',
+  shared_ngram: '--against: a gold sentence of the other file has these eight words in a row (one for each run of eight)',
   subset_changed: '--subset: question, answer or supports are not those of the manifest',
   subset_extra: '--subset: the record is not in the manifest',
   subset_missing: '--subset: the manifest names a record that is not in the file',
@@ -26,6 +31,9 @@ export interface FaultExample extends Omit<Fault, 'kind'> {
 }
 
 export interface DoctorReport {
+  /** The files that were read, and the dataset's version where it is known (known-faults P4). */
+  inputs: FileEntry[];
+  dataset_version: string | null;
   counts: {
     /** Records that could be read. */
     records: number;
@@ -121,7 +129,17 @@ export async function examine(opened: OpenedRecords, options: DoctorOptions = {}
     for (const id of subset.missing()) count('subset_missing', { row: null, question_id: id, field: '', detail: id });
   }
   if (other) for (const kind of SHARED) faults[kind] ??= 0;
-  return { counts, faults, examples, quarantined: { ...opened.quarantine.skipped }, warnings: warningsOf(counts), subset: entries };
+  const inputs = await Promise.all(opened.inputs.map(async (file) => ({ name: basename(file), ...(await hashFile(file)) })));
+  return {
+    inputs,
+    dataset_version: opened.version,
+    counts,
+    faults,
+    examples,
+    quarantined: { ...opened.quarantine.skipped },
+    warnings: warningsOf(counts),
+    subset: entries,
+  };
 }
 
 function warningsOf(counts: DoctorReport['counts']): string[] {
@@ -141,7 +159,7 @@ export function fullwikiWarning(withoutGoldPage: number, questions: number): str
   return `${withoutGoldPage} of ${questions} questions lack a gold page in their pool: is this the fullwiki split?`;
 }
 
-const SHARED = ['shared_id', 'shared_question', 'shared_gold_title', 'shared_gold_sentence'] as const;
+const SHARED = ['shared_id', 'shared_question', 'shared_gold_title', 'shared_gold_sentence', 'shared_ngram'] as const;
 type Fingerprints = { [kind in (typeof SHARED)[number]]: HashSet };
 
 function emptyFingerprints(): Fingerprints {
@@ -150,6 +168,7 @@ function emptyFingerprints(): Fingerprints {
     shared_question: makeHashSet(),
     shared_gold_title: makeHashSet(),
     shared_gold_sentence: makeHashSet(),
+    shared_ngram: makeHashSet(),
   };
 }
 
@@ -168,7 +187,9 @@ function fingerprintsOf(record: HopRecord): [kind: keyof Fingerprints, key: numb
     all.push(['shared_gold_title', textHash(normaliseTitle(hop.title)), `pages[${hop.page}].title`, hop.title]);
     for (const { page, sentence } of hop.gold) {
       const text = record.pages[page]?.sentences[sentence] ?? '';
-      all.push(['shared_gold_sentence', textHash(normaliseSentence(text)), `pages[${page}].sentences[${sentence}]`, text.trim()]);
+      const [normal, field] = [normaliseSentence(text), `pages[${page}].sentences[${sentence}]`];
+      all.push(['shared_gold_sentence', textHash(normal), field, text.trim()]);
+      eachNgram(normal, NGRAM_WORDS, (ngram) => all.push(['shared_ngram', ngram, field, text.trim()]));
     }
   }
   return all;

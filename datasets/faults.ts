@@ -18,6 +18,7 @@ export const RECORD_FAULTS = {
   no_context: 'the record has no pages',
   no_supporting: 'the record has no supporting facts and no decomposition',
   no_answer: 'the record has no answer',
+  answer_not_in_pool: 'no page of the pool has the answer or one of its aliases in its text (yes, no and noanswer aside)',
   no_claims: 'the record has supporting facts, and none yields a claim',
   single_gold_page: 'all supporting facts are on one page: no second hop',
   distractor_equals_gold: 'a sentence of another page has the text of a gold sentence (one for each sentence)',
@@ -39,7 +40,7 @@ export function recordFaults(record: HopRecord): Fault[] {
   return [...structureFaults(record), ...decompositionFaults(record), ...equalTextFaults(record)];
 }
 
-/** The faults that are seen without comparing sentences: all but `distractor_equals_gold` and those of a decomposition. */
+/** The faults that are seen without comparing sentences with each other: all but `distractor_equals_gold` and those of a decomposition. */
 export function structureFaults(record: HopRecord): Fault[] {
   const faults: Fault[] = [...repairedFaults(record)];
   const add = (kind: RecordFault, field: string, detail: string): void => void faults.push({ kind, field, detail });
@@ -47,6 +48,7 @@ export function structureFaults(record: HopRecord): Fault[] {
   if (words(record.question).length < 3) add('question_too_short', 'question', shown(record.question));
   if (record.answer === null || record.answer.trim() === '') add('no_answer', 'answer', shown(record.answer));
   if (record.pages.length === 0) add('no_context', 'pages', 'no page');
+  else if (answerIsMissing(record)) add('answer_not_in_pool', 'answer', shown(record.answer));
   if (record.supporting.length === 0 && record.decomposition.length === 0) add('no_supporting', 'supporting', 'no fact');
 
   for (const [page, { sentences }] of record.pages.entries())
@@ -65,6 +67,18 @@ export function structureFaults(record: HopRecord): Fault[] {
   const titles = new Set(record.supporting.map((fact) => normaliseTitle(fact.title)));
   if (titles.size === 1) add('single_gold_page', 'supporting', shown([...titles][0]));
   return faults;
+}
+
+/** Labels of the official evaluation that are no text of a page. */
+const NOT_TEXT = new Set(['yes', 'no', 'noanswer']);
+
+function answerIsMissing({ answer, aliases, pages }: HopRecord): boolean {
+  const answers = [answer ?? '', ...aliases].map((one) => foldCase(foldSpace(one))).filter((one) => one !== '');
+  if (answers.length === 0 || answers.some((one) => NOT_TEXT.has(one))) return false;
+  const texts = pages.map((page) => page.sentences.join(' '));
+  // Most answers stand as they are: this spares folding every page.
+  if (answer !== null && answer !== '' && texts.some((one) => one.includes(answer))) return false;
+  return !texts.map((one) => foldCase(foldSpace(one))).some((text) => answers.some((one) => text.includes(one)));
 }
 
 /** Faults after which a record is used all the same, the faulty part left out or read as it was meant. */

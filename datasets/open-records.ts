@@ -17,6 +17,7 @@ import { hotpotqaReader } from './readers/hotpotqa.js';
 import { readMusique } from './readers/musique.js';
 import { readOwn } from './readers/own.js';
 import { type SourceRow, sourceRows } from './source-rows.js';
+import { openSubset } from './subset.js';
 
 export const ID_SOURCES = ['field', 'row', 'hash'] as const;
 export type IdSource = (typeof ID_SOURCES)[number];
@@ -31,6 +32,8 @@ export interface OpenOptions {
   ids?: IdSource | undefined;
   /** The dataset's published version, written into what is made; by default what `data download` recorded beside the files, else null. */
   version?: string | undefined;
+  /** A subset manifest (`data doctor --write-subset`) that the records have to match, all of them; a difference throws while reading. */
+  subset?: string | undefined;
   /** Longest record that is kept, in bytes; default 16 MiB. Longer ones are quarantined as `too_long`. */
   maxRecordBytes?: number | undefined;
   /** Called with bytes read and size of all files; for folders with records read and null. */
@@ -63,6 +66,14 @@ export interface OpenedRecords {
  * of no known dataset, without any id, without a single usable record.
  */
 export async function openRecords(file: string, options: OpenOptions = {}): Promise<OpenedRecords> {
+  const opened = await openInput(file, options);
+  const { subset } = options;
+  if (subset === undefined) return opened;
+  await openSubset(subset);
+  return { ...opened, inputs: [...opened.inputs, subset], records: { [Symbol.asyncIterator]: () => matching(opened, subset) } };
+}
+
+async function openInput(file: string, options: OpenOptions): Promise<OpenedRecords> {
   const named = await inputFiles(file);
   if ('folder' in named) return openFolder(named.folder, options);
   const { files } = named;
@@ -80,6 +91,27 @@ export async function openRecords(file: string, options: OpenOptions = {}): Prom
     records: { [Symbol.asyncIterator]: () => readFileRecords({ name: file, files, shards, dataset }, options, quarantine) },
     quarantine,
   };
+}
+
+const DIFFERENCES = {
+  subset_changed: 'question, answer or supports are not those of the subset manifest',
+  subset_extra: 'is not in the subset manifest',
+} as const;
+
+/** The records as long as they are those of a subset manifest (known-faults P13). */
+async function* matching({ file, records }: OpenedRecords, subset: string): AsyncGenerator<HopRecord> {
+  const check = await openSubset(subset);
+  for await (const record of records) {
+    const difference = check.record(record);
+    if (difference) throw new InputError(`${DIFFERENCES[difference]} ${subset}`, { file, row: record.row, questionId: record.question_id });
+    yield record;
+  }
+  const [missing, ...more] = check.missing();
+  if (missing !== undefined)
+    throw new InputError(
+      `has no record ${JSON.stringify(missing)}${more.length > 0 ? ` and ${more.length} others` : ''} of the subset manifest ${subset}`,
+      { file },
+    );
 }
 
 /** The version that the lock files of `data download` name, when they name one for all files. */

@@ -1,9 +1,9 @@
-import { mkdir, open, readFile, rename, rm, stat } from 'node:fs/promises';
+import { closeSync, openSync, renameSync, writeFileSync } from 'node:fs';
+import { mkdir, readFile, rename, rm, stat } from 'node:fs/promises';
 import { dirname } from 'node:path';
 import { setTimeout as wait } from 'node:timers/promises';
 import { z } from 'zod';
 import { InputError } from './errors.js';
-import { writeFileAtomic } from './output-folder.js';
 import { product } from './product.js';
 import type { OnProgress } from './progress.js';
 
@@ -110,9 +110,11 @@ async function attempt(url: string, part: string, options: DownloadOptions): Pro
       throw new Interrupted('the host now has another file than the one that was begun');
     }
     const state: PartState = { url, validator: validatorOf(response), bytes: lengthOf(response), revision };
-    // Emptied first: a kill between the two lines must not leave old bytes under a new description.
-    await (await open(part, 'w')).close();
-    await writeFileAtomic(`${part}.json`, `${JSON.stringify(state)}\n`);
+    // Emptied first: a kill between these lines must not leave old bytes under a new description. All at once, since a connection that
+    // breaks before its content is asked for takes with it what has arrived.
+    writeFileSync(part, '');
+    writeFileSync(`${part}.json.tmp`, `${JSON.stringify(state)}\n`);
+    renameSync(`${part}.json.tmp`, `${part}.json`);
     await append(response, part, { from: 0, total: state.bytes, timer, options });
     return revision;
   } catch (error) {
@@ -130,17 +132,18 @@ async function append(
   part: string,
   { from, total, timer, options }: { from: number; total: number | null; timer: NodeJS.Timeout; options: DownloadOptions },
 ): Promise<void> {
-  const handle = await open(part, from === 0 ? 'w' : 'a');
+  const descriptor = openSync(part, 'a');
   let here = from;
   try {
     for await (const chunk of response.body ?? []) {
       timer.refresh();
-      await handle.write(chunk as Uint8Array);
+      // Synchronous for the same reason: what waits in the stream when a connection breaks is lost.
+      writeFileSync(descriptor, chunk as Uint8Array);
       here += (chunk as Uint8Array).length;
       options.onProgress?.(here, total);
     }
   } finally {
-    await handle.close();
+    closeSync(descriptor);
   }
   if (total !== null && here !== total) throw new Interrupted(`the connection ended after ${here} of ${total} bytes`);
 }

@@ -4,7 +4,7 @@ import { BUILT_SOURCES, type ClaimOptions, buildClaims, openRecords } from '../.
 import { MANIFEST_NAME, readManifest } from '../../core/manifest.js';
 import { runFolder } from '../../core/run-folder.js';
 import type { Command } from '../command.js';
-import { checkStrict, formatOption, inputOptions, openOptions, outFolder } from './input-options.js';
+import { checkStrict, formatOption, inputOptions, openOptions, outFolder, subsetOption } from './input-options.js';
 
 export const claimsBuild: Command = {
   path: 'claims build <file>',
@@ -23,6 +23,7 @@ export const claimsBuild: Command = {
       default: false,
       describe: 'gold claims of the pages that are there, although others are missing',
     },
+    ...subsetOption,
     ...formatOption,
   },
   run: async (args, terminal) => {

@@ -1,13 +1,13 @@
 import { type ConvertOptions, convertRecords, openRecords } from '../../../datasets/index.js';
 import type { Command } from '../command.js';
 import { resultOf } from '../finished.js';
-import { checkStrict, formatOption, inputOptions, openOptions, outFolder } from './input-options.js';
+import { checkStrict, formatOption, inputOptions, openOptions, outFolder, subsetOption } from './input-options.js';
 
 export const dataConvert: Command = {
   path: 'data convert <file>',
   describe: 'rewrites a dataset file or its shards (JSON, JSON lines, gzip, Parquet) as a records folder',
   positionals: { file: "dataset file, folder of one split's shards, quoted pattern or comma list; records folder or run folder" },
-  options: { ...inputOptions, ...formatOption },
+  options: { ...inputOptions, ...subsetOption, ...formatOption },
   run: async (args, terminal) => {
     const out = outFolder(args.out);
     const progress = terminal.progress('convert (MB read)');

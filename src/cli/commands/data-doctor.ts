@@ -15,7 +15,8 @@ export const dataDoctor: Command = {
   run: async (args, terminal) => {
     const progress = terminal.progress('doctor (MB read)');
     try {
-      const options = openOptions(args, terminal, progress);
+      // Here a subset manifest is compared and counted; elsewhere it is a condition.
+      const options = { ...openOptions(args, terminal, progress), subset: undefined };
       const opened = await openRecords(args.file as string, options);
       const writeTo = args['write-subset'] as string | undefined;
       const report = await examine(opened, {
@@ -24,8 +25,10 @@ export const dataDoctor: Command = {
         collectSubset: writeTo !== undefined,
       });
       if (writeTo !== undefined) await writeSubset(writeTo, report.subset);
-      const { counts, faults, examples, quarantined, warnings } = report;
+      const { inputs, dataset_version, counts, faults, examples, quarantined, warnings } = report;
       terminal.print(`${opened.file}: ${opened.dataset}, sentences ${opened.splitter}, ${counts.records} records, ${counts.pages} pages`);
+      for (const { name, sha256 } of inputs)
+        terminal.print(`${name}: sha256 ${sha256}${dataset_version === null ? '' : `, version ${dataset_version}`}`);
       const found = Object.entries(faults).filter(([, n]) => n > 0);
       if (found.length === 0) terminal.print('no fault found');
       const meanings: { [kind: string]: string } = { ...SKIP_REASONS, ...RECORD_FAULTS, ...FILE_FAULTS };
@@ -40,7 +43,18 @@ export const dataDoctor: Command = {
         }
       }
       checkStrict(args.strict, quarantined, faults.dangling_sentence ?? 0);
-      return { out: writeTo ?? null, dataset: opened.dataset, splitter: opened.splitter, counts, faults, examples, quarantined, warnings };
+      return {
+        out: writeTo ?? null,
+        dataset: opened.dataset,
+        dataset_version,
+        inputs,
+        splitter: opened.splitter,
+        counts,
+        faults,
+        examples,
+        quarantined,
+        warnings,
+      };
     } finally {
       progress.done();
     }

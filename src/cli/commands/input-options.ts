@@ -17,6 +17,14 @@ export const inputOptions = {
   strict: { type: 'boolean', default: false, describe: 'exit 1 when a record or a supporting fact had to be left out' },
 } as const satisfies { [name: string]: YargsOptions };
 
+/** Of commands that build something: what is built comes from exactly the records of a shared subset. */
+export const subsetOption = {
+  subset: {
+    type: 'string',
+    describe: 'subset manifest (data doctor --write-subset) that the records have to match; exit 2 where they do not',
+  },
+} as const satisfies { [name: string]: YargsOptions };
+
 export const formatOption = {
   format: { type: 'string', choices: ['arrow', 'jsonl'], default: 'arrow', describe: 'form of the table' },
 } as const satisfies { [name: string]: YargsOptions };
@@ -27,6 +35,7 @@ export function openOptions(args: { [name: string]: unknown }, terminal: Termina
     dataset: args.dataset as DatasetName | undefined,
     ids: args.ids as IdSource,
     version: args['dataset-version'] as string | undefined,
+    subset: args.subset as string | undefined,
     signal: terminal.signal,
     onProgress: (done, total) => {
       if (total === null) progress.update(done, null);

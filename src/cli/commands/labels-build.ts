@@ -1,7 +1,7 @@
 import { DERIVATIONS, type LabelOptions, PRESETS, SPLIT_RULES, buildLabels, openRecords, parseForms } from '../../../datasets/index.js';
 import { CLAIM_FORMS } from '../../core/labels.js';
 import type { Command } from '../command.js';
-import { checkStrict, formatOption, inputOptions, openOptions, outFolder } from './input-options.js';
+import { checkStrict, formatOption, inputOptions, openOptions, outFolder, subsetOption } from './input-options.js';
 
 export const labelsBuild: Command = {
   path: 'labels build <file>',
@@ -28,6 +28,7 @@ export const labelsBuild: Command = {
       describe: 'MuSiQue: take the sentences that hold a step’s answer as its gold sentences',
     },
     'allow-missing-gold': { type: 'boolean', default: false, describe: 'label questions although a gold page is not in their pool' },
+    ...subsetOption,
     ...formatOption,
   },
   run: async (args, terminal) => {
