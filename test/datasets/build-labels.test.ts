@@ -306,7 +306,7 @@ test('MuSiQue is refused without --derive, and its derived rows say so', async (
   const { rowList, manifest } = await build(file, { derive: 'answer-sentence' });
   assert.ok(rowList.length > 0);
   assert.ok(rowList.every((row) => row.derived && row.form === 'subquestion'));
-  assert.deepEqual(manifest.details, { dataset: 'musique', splitter: 'sbd@1.0.19', derived: 'answer-sentence' });
+  assert.deepEqual(manifest.details, { dataset: 'musique', dataset_version: null, splitter: 'sbd@1.0.19', derived: 'answer-sentence' });
 });
 
 test('shares outside [0, 1) and a dev share beside the preset are refused', async () => {

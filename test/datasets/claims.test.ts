@@ -165,7 +165,7 @@ test('P8: a question without claims is counted, named in the quarantine and in n
   const manifest = await buildClaims(await openRecords(file), { source: 'gold', out, format: 'jsonl' });
   assert.deepEqual(manifest.counts, { questions: 2, claims: 2, no_claims: 1, claims_per_question: { 0: 1, 2: 1 }, repaired: {} });
   assert.deepEqual(manifest.quarantined, { no_supporting: 1 });
-  assert.deepEqual(manifest.details, { dataset: 'hotpotqa', source: 'gold', splitter: 'dataset' });
+  assert.deepEqual(manifest.details, { dataset: 'hotpotqa', dataset_version: null, source: 'gold', splitter: 'dataset' });
   const rows = await collect(readTable(out, await readManifest(out, 'claims'), 'claims', claimColumns));
   assert.deepEqual(
     rows.map(({ question_id, claim }) => [question_id, claim]),
