@@ -17,7 +17,7 @@ export const NOT_UTF8: unique symbol = Symbol('bytes that are not UTF-8');
 export async function* parquetRows(
   file: string,
   options: { firstRow: number; onRead: (share: number) => void; signal?: AbortSignal | undefined },
-): AsyncGenerator<unknown> {
+): AsyncGenerator {
   const handle = await open(file, 'r');
   try {
     const buffer = await asyncBuffer(handle);
