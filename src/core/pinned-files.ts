@@ -1,4 +1,4 @@
-import { readFile, rm, stat } from 'node:fs/promises';
+import { readFile, stat } from 'node:fs/promises';
 import { join } from 'node:path';
 import { z } from 'zod';
 import { type DownloadOptions, download, dropDownload, keepDownload } from './download.js';
@@ -62,24 +62,25 @@ export async function fetchFiles(folder: string, files: readonly PinnedFile[], o
   for (const file of files) {
     const locked = lock.find((one) => one.name === file.name);
     const path = join(folder, file.name);
-    const pin = locked ?? pinOf(file);
-    if (await exists(path)) {
-      if (options.force) await rm(path);
-      else if (locked) {
-        await checkFile(path, locked, LOCK_NAME);
-        commit ??= locked.revision;
-        fetched.push({ ...locked, state: 'kept', first: false });
-        continue;
-      } else throw new InputError(`is there already, and no ${LOCK_NAME} says where it is from; --force replaces it`, { file: path });
+    // What this project has computed itself goes before what a first fetch got.
+    const pin = { sha256: file.sha256 ?? locked?.sha256 ?? null, bytes: file.bytes ?? locked?.bytes ?? null };
+    const pinnedBy = file.sha256 === null && locked ? join(folder, LOCK_NAME) : 'the registry';
+    if (!options.force && (await exists(path))) {
+      if (!locked) throw new InputError(`is there already, and no ${LOCK_NAME} says where it is from; --force replaces it`, { file: path });
+      await checkFile(path, { sha256: pin.sha256 ?? locked.sha256, bytes: pin.bytes ?? locked.bytes }, pinnedBy);
+      commit ??= locked.revision;
+      fetched.push({ ...locked, state: 'kept', first: false });
+      continue;
     }
     const asked = locked?.revision ?? file.revision ?? commit ?? options.branch ?? '';
     const address = file.address.replace('{revision}', asked);
     const { part, revision } = await download(address, path, options);
     const got = await hashFile(part);
-    if ((pin?.sha256 ?? got.sha256) !== got.sha256 || (pin?.bytes ?? got.bytes) !== got.bytes) {
+    if ((pin.sha256 ?? got.sha256) !== got.sha256 || (pin.bytes ?? got.bytes) !== got.bytes) {
       await dropDownload(path);
+      const hint = locked ? ` (delete ${join(folder, LOCK_NAME)} to take what the host has now)` : '';
       throw new InputError(
-        `${address}: got sha256 ${got.sha256}, ${got.bytes} bytes; expected ${pin?.sha256 ?? got.sha256}, ${pin?.bytes ?? got.bytes} bytes as in ${locked ? join(folder, LOCK_NAME) : 'the registry'}${locked ? ' (delete that file to take what the host has now)' : ''}`,
+        `${address}: got sha256 ${got.sha256}, ${got.bytes} bytes; expected ${pin.sha256 ?? got.sha256}, ${pin.bytes ?? got.bytes} bytes as in ${pinnedBy}${hint}`,
       );
     }
     const named = locked?.revision ?? revision ?? file.revision;
@@ -130,10 +131,6 @@ export async function checkFile(path: string, expected: { sha256: string; bytes:
 async function writeLock(folder: string, entries: readonly LockEntry[]): Promise<void> {
   const files = entries.toSorted((a, b) => (a.name < b.name ? -1 : 1));
   await writeFileAtomic(join(folder, LOCK_NAME), `${JSON.stringify({ format_version: 1, files }, null, 2)}\n`);
-}
-
-function pinOf({ sha256, bytes }: PinnedFile): { sha256: string | null; bytes: number | null } {
-  return { sha256, bytes };
 }
 
 async function exists(path: string): Promise<boolean> {
