@@ -2,7 +2,7 @@ import type { Options } from 'yargs';
 import { commonOptions } from './command.js';
 import { commands } from './commands/index.js';
 
-const WIDTH = 130;
+const WIDTH = 150;
 
 /** The whole command line as the README shows it: from the same tables as `--help`, in fewer lines. */
 export function usage(): string {
@@ -28,8 +28,11 @@ function wrapped(options: { [name: string]: Options }): string[] {
 }
 
 function value(option: Options): string {
-  const shape = option.choices ? option.choices.map(String).join('|') : option.type === 'boolean' ? '' : (option.type?.toUpperCase() ?? '');
-  const text = shape === '' ? '' : ` ${shape}`;
-  const fallback = option.default as unknown;
-  return fallback === undefined || fallback === false ? text : `${text} (${JSON.stringify(fallback).replaceAll('"', '')})`;
+  const fallback: unknown = option.default;
+  const shown = typeof fallback === 'boolean' || fallback === undefined ? undefined : JSON.stringify(fallback).replaceAll('"', '');
+  const choices = option.choices?.map(String).join('|');
+  // Long lists stand in --help.
+  if (choices !== undefined && choices.length > 40) return `=${shown ?? '…'}`;
+  if (choices !== undefined) return `=${choices}${shown === undefined ? '' : ` (${shown})`}`;
+  return option.type === 'boolean' ? '' : `=${shown ?? '…'}`;
 }
