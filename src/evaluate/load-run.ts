@@ -12,6 +12,7 @@ import { runFolder } from '../core/run-folder.js';
 import { readTable } from '../core/tables.js';
 import { type Trajectory, groupTrajectories, trajectoryColumns } from '../core/trajectories.js';
 import { type Exclusions, type QuestionRun, noExclusions } from './question-run.js';
+import { type RunFolderManifest, checkClaimsOfRun, checkVerdictsOfRun } from './same-run.js';
 import { type StandIn, draftedStandIn } from './stand-in.js';
 
 /** Which of a run's artefacts are read, and how. */
@@ -78,7 +79,8 @@ export interface LoadOptions {
 
 /**
  * Reads one run: margins from its embeddings, verdicts loop by loop, gold loops from its records. Questions without claims, without a loop
- * or without verdicts are left out and counted. Throws InputError when an artefact is missing, damaged or of another run.
+ * or without verdicts are left out and counted. Throws InputError when an artefact is missing or damaged, and for claims or verdicts of another
+ * run; embeddings need no such check, since a vector is found by its text and a text that is missing is named.
  */
 export async function loadRun(folder: string, sources: RunSources, options: LoadOptions = {}): Promise<LoadedRun> {
   if (sources.drafter === undefined) return readRun(folder, sources, options.standIn, options);
@@ -93,13 +95,13 @@ export async function loadRun(folder: string, sources: RunSources, options: Load
 async function readRun(folder: string, sources: RunSources, standIn: StandIn | undefined, options: LoadOptions): Promise<LoadedRun> {
   const manifest = await readManifest(folder, 'trajectories');
   const { dataset, splitter, agent, corpus } = runDetails(folder, manifest);
-  const claimsFolder = runFolder.claims(folder, sources.claims);
-  const claims = await readClaims(claimsFolder);
+  const run = { folder, manifest };
+  const claims = await readClaims(run, sources.claims);
   const vectorsFolder = runFolder.embeddings(folder, sources.encoder);
   const vectors = await openVectors(vectorsFolder);
   const policy = sources.policy ?? 'all_match';
   const verdictsFolder = runFolder.verdicts(folder, sources.decider);
-  const { verdicts, decider } = await readVerdicts(verdictsFolder, policy);
+  const { verdicts, decider } = await readVerdicts(run, sources.decider, policy);
   const hops = await readHops(folder, manifest, sources.covering ?? 'answer');
   const claimSource = standIn?.claimSource ?? claims.source;
   const text = standIn ? null : (sources.claimText ?? defaultClaimText(claims.source));
@@ -210,8 +212,10 @@ async function encoderOf(folder: string): Promise<EncoderIdentity> {
   return parsed.data;
 }
 
-async function readClaims(folder: string): Promise<{ source: ClaimSource; byQuestion: Map<string, Claim[]> }> {
+async function readClaims(run: RunFolderManifest, name: string): Promise<{ source: ClaimSource; byQuestion: Map<string, Claim[]> }> {
+  const folder = runFolder.claims(run.folder, name);
   const manifest = await readManifest(folder, 'claims');
+  checkClaimsOfRun(run, { folder, name, manifest });
   const byQuestion = new Map<string, Claim[]>();
   let source: ClaimSource | undefined;
   for await (const claim of readTable(folder, manifest, 'claims', claimColumns)) {
@@ -236,10 +240,13 @@ interface OneVerdict {
 }
 
 async function readVerdicts(
-  folder: string,
+  run: RunFolderManifest,
+  name: string,
   policy: 'all_match' | 'any_match',
 ): Promise<{ verdicts: Map<string, OneVerdict>; decider: RunIdentity['decider'] }> {
+  const folder = runFolder.verdicts(run.folder, name);
   const stored = await openVerdicts(folder);
+  await checkVerdictsOfRun(run, { folder, name, manifest: stored.manifest });
   const verdicts = new Map<string, OneVerdict>();
   for await (const { question, rows } of stored.questions()) {
     const all = questionVerdict(question, rows, stored.scan, { policy: 'all_match' });
@@ -251,8 +258,8 @@ async function readVerdicts(
       pairs: question.claims === null ? null : Int32Array.from(all.pairsByLoop),
     });
   }
-  const { name, decider, claims } = stored.details;
-  return { verdicts, decider: { name, identity: decider, claims } };
+  const { decider, claims } = stored.details;
+  return { verdicts, decider: { name: stored.details.name, identity: decider, claims } };
 }
 
 /** The gold hops of every record; undefined where the run has no records. */

@@ -10,7 +10,10 @@ import { roundMargin } from '../../src/core/units.js';
 import { joinRuns } from '../../src/evaluate/join-runs.js';
 import { type LoadedRun, loadRun } from '../../src/evaluate/load-run.js';
 import { noExclusions } from '../../src/evaluate/question-run.js';
-import { smallRun } from '../support/small-run.js';
+import { hopgateJson } from '../support/cli.js';
+import { temporaryFile } from '../support/files.js';
+import { hotpotqaQuestions } from '../support/hotpotqa-file.js';
+import { embedWithWords, smallRun } from '../support/small-run.js';
 import { question } from './question-runs.js';
 
 let folder: string;
@@ -126,4 +129,38 @@ test('P17: sentences of two splitters are not mixed, those that came with the da
     name: 'InputError',
     message: "the runs' sentences were split by sbd@1.0.18 and sbd@1.0.19: one calibration has one splitter",
   });
+});
+
+test('claims and verdicts of another run are refused, and the command that makes them anew is named', async () => {
+  // The same folder, run again with another top: its records are the same, its trajectories are not.
+  const again = await smallRun('hotpotqa', 0, 40);
+  const source = await temporaryFile('hotpotqa.json', JSON.stringify(hotpotqaQuestions(40)));
+  await hopgateJson(['trajectories', 'run', source, '--dataset', 'hotpotqa', '--agent', 'chain', '--top', '1', '--force', '--out', again]);
+  await assert.rejects(loadRun(again, { decider: 'gold', claims: 'gold', encoder: 'words' }), {
+    name: 'InputError',
+    message: `${runFolder.verdicts(again, 'gold')}: verdicts of another run: decided on other trajectories; decide again with "hopgate decide ${again} --decider gold --force"`,
+  });
+  // Other questions altogether: the claims are not theirs either.
+  const others = await temporaryFile('hotpotqa.json', JSON.stringify(hotpotqaQuestions(50).slice(10)));
+  await hopgateJson(['trajectories', 'run', others, '--dataset', 'hotpotqa', '--agent', 'chain', '--force', '--out', again]);
+  await assert.rejects(loadRun(again, { decider: 'gold', claims: 'gold', encoder: 'words' }), {
+    name: 'InputError',
+    message: `${runFolder.claims(again, 'gold')}: claims of another run: built neither from this run's records nor from its source file; build them again with "hopgate claims build ${again} --source gold --force"`,
+  });
+  // Claims that were built from the source file itself are this run's.
+  await hopgateJson([
+    'claims',
+    'build',
+    others,
+    '--dataset',
+    'hotpotqa',
+    '--source',
+    'gold',
+    '--out',
+    runFolder.claims(again, 'gold'),
+    '--force',
+  ]);
+  await hopgateJson(['decide', again, '--decider', 'gold', '--force']);
+  await embedWithWords(again, 'words2');
+  assert.equal((await loadRun(again, { decider: 'gold', claims: 'gold', encoder: 'words2' })).questions.length, 40);
 });
