@@ -1,4 +1,5 @@
 import assert from 'node:assert/strict';
+import { readFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { test } from 'node:test';
 import type { Profile } from '../../runtime/index.js';
@@ -73,6 +74,18 @@ test('on real questions the gate saves at least 0.45, 0.67 and 0.82 of the calls
     // The gold decider stops at the gold loop, so no stop of its can be unsafe.
     assert.equal(fold.all.own_safety, 1);
   }
+
+  // The README's figures. Another processor's last bits may move a margin over τ, and one of 200 questions is 0.005.
+  const readme = await readFile(join(repositoryRoot, 'README.md'), 'utf8');
+  const printed = (pattern: RegExp): number[] => [...readme.matchAll(pattern)].map((match) => Number(match[1]));
+  const near = (got: readonly number[], written: readonly number[], name: string): void => {
+    assert.equal(written.length, got.length, name);
+    for (const [at, value] of got.entries()) assert.ok(Math.abs(value - (written[at] as number)) < 0.0056, `${name}: ${got.join(', ')}`);
+  };
+  near(cuts.map(([, cut]) => cut), printed(/^\| (?:HotpotQA, call cut|2Wiki|MuSiQue) \| [\d.]+ \| [\d.]+ \| \*\*([\d.]+)\*\*/gm), 'frontier'); // prettier-ignore
+  const row = String.raw`^\| (?:HotpotQA|2Wiki|MuSiQue) \| \d+ \| [\d.]+ \| `;
+  near(folds.map(({ all }) => all.call_cut.value as number), printed(new RegExp(`${row}([\\d.]+) \\[`, 'gm')), 'held-out cut'); // prettier-ignore
+  near(folds.map(({ all }) => all.agreement.value as number), printed(new RegExp(`${row}[^|]+\\| ([\\d.]+) \\[`, 'gm')), 'held-out agreement'); // prettier-ignore
 
   const { code, stdout } = await hopgate(['explain', out]);
   assert.equal(code, 0);
