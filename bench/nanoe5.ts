@@ -19,11 +19,11 @@ const PREFIX = 'query: ';
 const BLOCK = 32;
 const BLOCK_BYTES = 18;
 
-const EMBEDDINGS: { readonly [name: string]: string } = {
-  word_embeddings: 'emb.word',
-  position_embeddings: 'emb.pos',
-  token_type_embeddings: 'emb.type',
-};
+const EMBEDDINGS: ReadonlyMap<string, string> = new Map([
+  ['word_embeddings', 'emb.word'],
+  ['position_embeddings', 'emb.pos'],
+  ['token_type_embeddings', 'emb.type'],
+]);
 const PARTS: { readonly [part: string]: string } = {
   'attention.self.query': 'q',
   'attention.self.key': 'k',
@@ -174,7 +174,7 @@ function weightsOf(bytes: Buffer, directory: number, config: BertConfig): BertWe
 /** encoder.layer.3.attention.self.query.weight → l3.q.w */
 function theirName(name: string): string {
   const [, table] = /^embeddings\.(\w+_embeddings)\.weight$/.exec(name) ?? [];
-  if (table !== undefined) return EMBEDDINGS[table] as string;
+  if (table !== undefined) return EMBEDDINGS.get(table) as string;
   const [, norm] = /^embeddings\.LayerNorm\.(weight|bias)$/.exec(name) ?? [];
   if (norm !== undefined) return `emb.ln.${norm.charAt(0)}`;
   const [, layer, part, kind] = /^encoder\.layer\.(\d+)\.(.+)\.(weight|bias)$/.exec(name) as unknown as [string, string, string, string];
@@ -187,7 +187,7 @@ function unpacked(bytes: Buffer, from: number, count: number): Float32Array {
     const at = from + block * BLOCK_BYTES;
     const scale = half(bytes.readUInt16LE(at));
     for (let i = 0; i < 16; i++) {
-      const two = bytes[at + 2 + i] as number;
+      const two = bytes.readUInt8(at + 2 + i);
       values[block * BLOCK + i] = ((two & 15) - 8) * scale;
       values[block * BLOCK + i + 16] = ((two >> 4) - 8) * scale;
     }
@@ -273,7 +273,7 @@ async function compare(packageFolder: string, folder: string): Promise<void> {
   await encoder.close();
   console.log(`${texts.length} texts: token ids equal on ${sameIds.length}`);
   for (const kind of ['exact', 'engine'] as const) {
-    const cosines = vectors.map((vector, at) => cosine(vector, Float32Array.from((references[at] as Reference)[kind])));
+    const cosines = vectors.map((vector, at) => cosine(vector, Float32Array.from((references.at(at) as Reference)[kind])));
     const mean = cosines.reduce((sum, one) => sum + one, 0) / cosines.length;
     console.log(`cosine with ${NAMES[kind]}: least ${Math.min(...cosines).toFixed(7)}, mean ${mean.toFixed(7)}`);
   }
@@ -286,5 +286,5 @@ function builtinSentences(count: number): string[] {
     ...one.context.flatMap(([title, sentences]) => sentences.map((text) => `${title}. ${text}`)),
   ]);
   const different = [...new Set(all)];
-  return Array.from({ length: count }, (_, at) => different[Math.floor((at * different.length) / count)] as string);
+  return Array.from({ length: count }, (_, at) => different.at(Math.floor((at * different.length) / count)) as string);
 }
