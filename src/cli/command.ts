@@ -51,6 +51,8 @@ export interface Command {
   options: { [name: string]: YargsOptions };
   /** Positional arguments' descriptions, by name. */
   positionals?: { [name: string]: string };
+  /** Common flags that change nothing here, each with why; one that is given all the same is warned of. */
+  ignores?: { readonly [name in 'seed' | 'out' | 'resume' | 'force']?: string };
   run(args: { [name: string]: unknown } & CommonFlags, terminal: Terminal): Promise<CommandResult>;
 }
 

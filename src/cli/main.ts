@@ -1,10 +1,11 @@
 #!/usr/bin/env node
-import { CheckFailedError, InputError } from '../core/errors.js';
+import { CheckFailedError, InputError, fromSystem } from '../core/errors.js';
 import { main } from './run.js';
 
 try {
   process.exitCode = await main(process.argv.slice(2));
-} catch (error) {
+} catch (thrown) {
+  const error = fromSystem(thrown);
   if (error instanceof InputError) {
     process.stderr.write(`hopgate: ${error.message}\n`);
     process.exitCode = 2;

@@ -1,5 +1,22 @@
 import { InputError, shown } from '../core/errors.js';
 
+/**
+ * A flag's text as the number that it writes out: decimal digits, with a point or an exponent. Throws InputError that shows the text: an
+ * empty one is no zero, and Infinity or NaN is nothing that a manifest could keep.
+ */
+export function numberFlag(name: string, text: string): number {
+  const value = /^[+-]?(\d+\.?\d*|\.\d+)(e[+-]?\d+)?$/i.test(text) ? Number(text) : NaN;
+  if (!Number.isFinite(value)) throw new InputError(`--${name}: got ${shown(text)}, expected a number`);
+  return value;
+}
+
+/** `--seed`. Throws InputError for what is no whole number that a manifest can keep exactly. */
+export function seedFlag(text: string): number {
+  const value = numberFlag('seed', text);
+  if (!Number.isSafeInteger(value)) throw new InputError(`--seed: got ${shown(text)}, expected a whole number of at most 2^53 − 1`);
+  return value;
+}
+
 /** A flag's whole number of at least `least`. */
 export function wholeNumber(name: string, value: unknown, least = 1): number {
   if (!(Number.isSafeInteger(value) && (value as number) >= least))
@@ -11,7 +28,7 @@ export function wholeNumber(name: string, value: unknown, least = 1): number {
 
 /** A flag's number in [low, high]. */
 export function numberIn(name: string, value: unknown, [low, high]: readonly [number, number]): number {
-  if (!(typeof value === 'number' && value >= low && value <= high))
+  if (!(typeof value === 'number' && Number.isFinite(value) && value >= low && value <= high))
     throw new InputError(
       `--${name}: got ${Number.isNaN(value) ? 'no number' : shown(value)}, expected a number ${high === Infinity ? `of at least ${low}` : `in [${low}, ${high}]`}`,
     );

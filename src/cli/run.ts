@@ -1,8 +1,9 @@
-import yargs, { type Argv } from 'yargs';
-import { InputError } from '../core/errors.js';
+import yargs, { type Argv, type Options } from 'yargs';
+import { InputError, shown } from '../core/errors.js';
 import { product } from '../core/product.js';
 import { type Command, type CommandResult, type CommonFlags, commonOptions } from './command.js';
 import { commands } from './commands/index.js';
+import { numberFlag, seedFlag } from './number-flags.js';
 import { makeTerminal } from './terminal.js';
 
 /** Parses the arguments, runs one command and returns its exit code. Bad usage throws InputError. */
@@ -28,6 +29,7 @@ export async function main(argv: readonly string[]): Promise<number> {
         code = 130;
         return;
       }
+      result = { ...result, warnings: [...ignoredFlags(command, argv), ...result.warnings] };
       for (const warning of result.warnings) terminal.warn(warning);
       if (args.json) process.stdout.write(`${JSON.stringify(result)}\n`);
     }).parseAsync(argv);
@@ -73,11 +75,12 @@ function base(of: Argv): Argv {
 }
 
 function add(to: Argv, path: string, command: Command, handle: Parameters<typeof parser>[0]): Argv {
+  const options: { [name: string]: Options } = { ...command.options, ...commonOptions };
   return to.command(
     path,
     command.describe,
     (inner) => {
-      let own = base(inner).options({ ...command.options, ...commonOptions }) as Argv;
+      let own = base(inner).options(asText(options)) as Argv;
       for (const [name, describe] of Object.entries(command.positionals ?? {})) own = own.positional(name, { describe, type: 'string' });
       return command.epilogue === undefined ? own : own.epilogue(command.epilogue);
     },
@@ -87,7 +90,30 @@ function add(to: Argv, path: string, command: Command, handle: Parameters<typeof
           Array.isArray(value) && command.options[name]?.array !== true && !(name in (command.positionals ?? {})) && name !== '_',
       );
       if (repeated) throw new InputError(`--${repeated[0]}: given ${(repeated[1] as unknown[]).length} times, expected once`);
-      await handle(command, args as unknown as { [name: string]: unknown } & CommonFlags);
+      if (args.out === '') throw new InputError(`--out: got ${shown(args.out)}, expected a folder`);
+      await handle(command, { ...args, ...numbersOf(options, args) } as unknown as { [name: string]: unknown } & CommonFlags);
     },
   );
+}
+
+/** Numbers come as text and are read by `numbersOf`: yargs would make 0 of an empty text and NaN of any other, before it could be shown. */
+function asText(options: { [name: string]: Options }): { [name: string]: Options } {
+  return Object.fromEntries(
+    Object.entries(options).map(([name, option]) => [name, option.type === 'number' ? { ...option, type: 'string' } : option]),
+  );
+}
+
+function numbersOf(options: { [name: string]: Options }, args: { [name: string]: unknown }): { [name: string]: number } {
+  const numbers: { [name: string]: number } = {};
+  for (const [name, { type }] of Object.entries(options)) {
+    const given = args[name];
+    if (type === 'number' && typeof given === 'string') numbers[name] = name === 'seed' ? seedFlag(given) : numberFlag(name, given);
+  }
+  return numbers;
+}
+
+function ignoredFlags({ ignores = {} }: Command, argv: readonly string[]): string[] {
+  return Object.entries(ignores)
+    .filter(([name]) => argv.some((word) => word === `--${name}` || word.startsWith(`--${name}=`)))
+    .map(([name, why]) => `--${name} is of no effect: ${why}`);
 }

@@ -53,11 +53,43 @@ export function placeText(place: Place): string {
 
 /** A value as an error message shows it: JSON, at most `limit` characters. */
 export function shown(value: unknown, limit = 80): string {
-  let text: string;
-  try {
-    text = JSON.stringify(value) ?? String(value);
-  } catch {
-    text = String(value);
-  }
+  const text = textOf(value);
   return text.length > limit ? `${text.slice(0, limit)}…` : text;
+}
+
+function textOf(value: unknown): string {
+  try {
+    const text = JSON.stringify(value) as string | undefined;
+    if (text !== undefined) return text;
+  } catch {
+    // Nested too deeply, circular, or with a toJSON that throws: String() would go the same way down.
+  }
+  return (typeof value === 'object' && value !== null) || typeof value === 'function' ? 'a value that JSON cannot show' : String(value);
+}
+
+/** What the operating system says of a path, in words that follow its name. */
+const SYSTEM_ERRORS: { readonly [code: string]: string } = {
+  EACCES: 'no permission',
+  EEXIST: 'is there already, and not of the kind that is needed',
+  EISDIR: 'is a folder, expected a file',
+  ELOOP: 'its symbolic links go in a circle',
+  EMFILE: 'too many files are open at once',
+  ENAMETOOLONG: 'the name is too long',
+  ENOENT: 'no such file',
+  ENOSPC: 'no space is left on the device',
+  ENOTDIR: 'a part of the path is a file, expected a folder',
+  ENOTEMPTY: 'is a folder that is not empty',
+  EPERM: 'not permitted',
+  EROFS: 'the file system is read-only',
+};
+
+/**
+ * The InputError that stands for an error of the operating system (a missing file, a folder where a file belongs, no permission, a full
+ * disk); anything else comes back as it is. `file` names the place where the error itself does not, or under another name.
+ */
+export function fromSystem(error: unknown, file?: string): unknown {
+  if (!(error instanceof Error) || error instanceof InputError) return error;
+  const { code, syscall, path } = error as NodeJS.ErrnoException;
+  const words = typeof syscall === 'string' && code !== undefined ? SYSTEM_ERRORS[code] : undefined;
+  return words === undefined ? error : new InputError(words, { file: file ?? path });
 }

@@ -1,12 +1,14 @@
-import { createReadStream } from 'node:fs';
-import { writeFile } from 'node:fs/promises';
+import { type FileHandle, open, writeFile } from 'node:fs/promises';
 import { createInterface } from 'node:readline';
 import { type Columns, type Row, rowParser } from './columns.js';
-import { InputError, shown } from './errors.js';
+import { InputError, fromSystem, shown } from './errors.js';
 
-/** The lines of a UTF-8 text file with their one-based numbers; blank lines are passed over. */
+/**
+ * The lines of a UTF-8 text file with their one-based numbers; blank lines are passed over. Throws InputError that names the file when it
+ * is missing, a folder, or cannot be read.
+ */
 export async function* readLines(path: string): AsyncGenerator<{ line: number; text: string }> {
-  const input = createReadStream(path);
+  const input = (await openFile(path)).createReadStream();
   try {
     let line = 0;
     for await (const text of createInterface({ input, crlfDelay: Infinity })) {
@@ -14,9 +16,20 @@ export async function* readLines(path: string): AsyncGenerator<{ line: number; t
       const clean = line === 1 ? text.replace(/^\uFEFF/, '') : text;
       if (clean.trim() !== '') yield { line, text: clean };
     }
+  } catch (error) {
+    throw fromSystem(error, path);
   } finally {
     input.destroy();
   }
+}
+
+async function openFile(path: string): Promise<FileHandle> {
+  const handle = await open(path).catch((error: unknown) => {
+    throw fromSystem(error, path);
+  });
+  if (!(await handle.stat()).isDirectory()) return handle;
+  await handle.close();
+  throw new InputError('is a folder, expected a file', { file: path });
 }
 
 /** Reads JSON lines that have exactly these columns. Throws InputError that names line and field. */

@@ -46,6 +46,17 @@ const manifestSchema = z.strictObject({
 });
 export type Manifest = z.infer<typeof manifestSchema>;
 
+/**
+ * What is about to be written as a manifest, checked by the form that every reader asks for. Throws InputError that names the field: an
+ * unreadable manifest would make a folder look finished that nothing can open.
+ */
+export function checkedManifest(manifest: Manifest): Manifest {
+  const parsed = manifestSchema.safeParse(manifest);
+  if (parsed.success) return parsed.data;
+  const issue = parsed.error.issues[0];
+  throw new InputError(`not to be kept in a manifest: ${issue?.message ?? 'invalid'}`, { field: issue?.path.join('.') });
+}
+
 /** A value that a manifest can hold. */
 export type Json = z.infer<ReturnType<typeof z.json>>;
 

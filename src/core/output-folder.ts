@@ -1,14 +1,15 @@
 import { randomBytes } from 'node:crypto';
-import { mkdir, readFile, rename, rm, rmdir, stat, writeFile } from 'node:fs/promises';
-import { basename, dirname, join } from 'node:path';
+import { mkdir, readFile, readdir, rename, rm, rmdir, stat, writeFile } from 'node:fs/promises';
+import { basename, dirname, join, resolve, sep } from 'node:path';
 import { writeArrow } from './arrow.js';
 import type { Columns, Row } from './columns.js';
-import { InputError } from './errors.js';
+import { InputError, fromSystem } from './errors.js';
 import { canonicalJson, hashFile } from './hash.js';
 import { type Journal, openJournal } from './journal.js';
 import { writeJsonl } from './jsonl.js';
-import { type Json, MANIFEST_NAME, type Kind, type Manifest, readManifest } from './manifest.js';
+import { type Json, MANIFEST_NAME, type Kind, type Manifest, checkedManifest, readManifest } from './manifest.js';
 import { product } from './product.js';
+import { derivedFolders } from './run-folder.js';
 
 export type TableFormat = 'arrow' | 'jsonl';
 
@@ -24,7 +25,7 @@ export interface OutputSettings {
   inputs: readonly string[];
   /** Go on with an interrupted run of the same settings; a finished one is left as it is. */
   resume?: boolean | undefined;
-  /** Throw away what a finished or interrupted run left here. */
+  /** Throw away what a finished run of the same command, or an interrupted one, left here. */
   force?: boolean | undefined;
 }
 
@@ -43,6 +44,8 @@ export interface OutputFolder {
   readonly dir: string;
   /** The manifest of an earlier finished run with the same settings, when `resume` was asked for: there is nothing left to do. */
   readonly finished: Manifest | undefined;
+  /** Folders made from the replaced run that `force` removed with it. */
+  readonly removed: readonly string[];
   /** Path under which a file that does not belong to the result may be kept until the folder is finished. */
   temporary(name: string): string;
   journal<T>(name: string, parse: (value: unknown) => T): Promise<Journal<T>>;
@@ -59,10 +62,15 @@ export async function openOutputFolder(settings: OutputSettings): Promise<Output
   const { dir } = settings;
   const work = join(dir, '.unfinished');
   const inputs = await Promise.all(
-    settings.inputs.map(async (file) => ({ name: basename(file), ...(await hashFile(file).catch(() => missing(file))) })),
+    settings.inputs.map(async (file) => ({
+      name: basename(file),
+      ...(await hashFile(file).catch((error: unknown) => unreadable(error, file))),
+    })),
   );
   const identity = { kind: settings.kind, command: settings.command, options: settings.options, seed: settings.seed, inputs };
-  const finished = await earlierRun(settings, identity, work);
+  checkedManifest(manifestOf(identity, [], { counts: {} }));
+  const removed: string[] = [];
+  const finished = await earlierRun(settings, identity, { work, removed });
   const outputs: string[] = [];
   const target = (name: string): string => {
     if (!outputs.includes(name)) outputs.push(name);
@@ -71,6 +79,7 @@ export async function openOutputFolder(settings: OutputSettings): Promise<Output
   return {
     dir,
     finished,
+    removed,
     temporary: (name) => join(work, name),
     journal: (name, parse) => openJournal(join(work, name), parse),
     table: (name, columns, rows, format) =>
@@ -84,19 +93,12 @@ export async function openOutputFolder(settings: OutputSettings): Promise<Output
       const entries: Manifest['outputs'] = [];
       for (const name of outputs.toSorted()) {
         entries.push({ name, ...(await hashFile(join(work, name))) });
+      }
+      const manifest = checkedManifest(manifestOf(identity, entries, conclusion));
+      for (const { name } of entries) {
         await mkdir(dirname(join(dir, name)), { recursive: true });
         await rename(join(work, name), join(dir, name));
       }
-      const manifest: Manifest = {
-        ...identity,
-        format_version: 1,
-        product: product(),
-        outputs: entries,
-        counts: conclusion.counts,
-        quarantined: conclusion.quarantined ?? {},
-        warnings: [...(conclusion.warnings ?? [])],
-        details: conclusion.details ?? {},
-      };
       await writeFileAtomic(join(dir, MANIFEST_NAME), manifestText(manifest));
       await rm(work, { recursive: true, force: true });
       return manifest;
@@ -118,21 +120,47 @@ export async function writeFileAtomic(path: string, content: string | Uint8Array
   await rename(temporary, path);
 }
 
+type Identity = Pick<Manifest, 'kind' | 'command' | 'options' | 'seed' | 'inputs'>;
+
+function manifestOf(identity: Identity, outputs: Manifest['outputs'], conclusion: Conclusion): Manifest {
+  return {
+    ...identity,
+    format_version: 1,
+    product: product(),
+    outputs,
+    counts: conclusion.counts,
+    quarantined: conclusion.quarantined ?? {},
+    warnings: [...(conclusion.warnings ?? [])],
+    details: conclusion.details ?? {},
+  };
+}
+
 function manifestText(manifest: Manifest): string {
   // Sorted keys: the order in which a command happened to name its counts is not part of the result.
   return `${JSON.stringify(JSON.parse(canonicalJson(manifest)), null, 2)}\n`;
 }
 
-async function earlierRun(settings: OutputSettings, identity: object, work: string): Promise<Manifest | undefined> {
+async function earlierRun(
+  settings: OutputSettings,
+  identity: Identity,
+  { work, removed }: { work: string; removed: string[] },
+): Promise<Manifest | undefined> {
   const { dir, resume, force } = settings;
   const settingsFile = join(work, 'settings.json');
   const wanted = canonicalJson({ ...identity, product: product() });
   if (await exists(join(dir, MANIFEST_NAME))) {
+    const old = await ownManifest(dir);
     if (force) {
-      await rm(join(dir, MANIFEST_NAME));
+      if (old.kind !== settings.kind || old.command !== settings.command)
+        throw new InputError(
+          `holds what ${old.command} made (kind ${old.kind}); --force replaces only what ${settings.command} made; choose another --out`,
+          { file: dir },
+        );
+      await rm(work, { recursive: true, force: true });
+      await mkdir(work, { recursive: true });
+      await rename(join(dir, MANIFEST_NAME), join(work, REPLACED));
     } else {
       if (!resume) throw new InputError('already holds a finished run; choose another --out, or --force to replace it', { file: dir });
-      const old = await readManifest(dir);
       const same = canonicalJson({
         kind: old.kind,
         command: old.command,
@@ -150,7 +178,12 @@ async function earlierRun(settings: OutputSettings, identity: object, work: stri
       return old;
     }
   }
-  if (force) await rm(work, { recursive: true, force: true });
+  if (await exists(join(work, REPLACED))) {
+    await removeOutputs(dir, join(work, REPLACED));
+    if (settings.kind === 'trajectories') removed.push(...(await removeDerived(dir)));
+    await rm(join(work, REPLACED));
+  }
+  if (force || !(await holdsWork(work))) await rm(work, { recursive: true, force: true });
   if (await exists(settingsFile)) {
     if (!resume) throw new InputError('holds an interrupted run; --resume goes on with it, --force starts again', { file: dir });
     const old = await readFile(settingsFile, 'utf8');
@@ -183,8 +216,53 @@ function difference(oldText: string, newText: string): string {
   return 'a setting that is no longer asked for';
 }
 
-function missing(file: string): never {
-  throw new InputError('no such file', { file });
+function unreadable(error: unknown, file: string): never {
+  throw fromSystem(error, file);
+}
+
+/** The manifest of a run that `--force` replaces is moved here first: its list of files is followed to the end even after a kill. */
+const REPLACED = 'replaced.json';
+
+async function ownManifest(dir: string): Promise<Manifest> {
+  return readManifest(dir).catch((error: unknown) => {
+    if (!(error instanceof InputError)) throw error;
+    throw new InputError('holds a manifest.json that is no finished run of this product, and it stays; choose another --out', {
+      file: dir,
+    });
+  });
+}
+
+/** Removes the files that a manifest lists, as far as they lie inside the folder, and the subfolders that this leaves empty. */
+async function removeOutputs(dir: string, manifestFile: string): Promise<void> {
+  const { outputs } = JSON.parse(await readFile(manifestFile, 'utf8')) as Pick<Manifest, 'outputs'>;
+  for (const { name } of outputs) {
+    const path = resolve(dir, name);
+    if (!path.startsWith(resolve(dir) + sep)) continue;
+    await rm(path, { force: true });
+    if (dirname(path) !== resolve(dir)) await rmdir(dirname(path)).catch(() => undefined);
+  }
+}
+
+/** Removes the finished folders that were made from a run; what else lies there stays. */
+async function removeDerived(run: string): Promise<string[]> {
+  const removed: string[] = [];
+  for (const { folder, kind } of await derivedFolders(run)) {
+    const made = await readManifest(folder, kind).catch(() => undefined);
+    if (made === undefined) continue;
+    await rm(folder, { recursive: true, force: true });
+    removed.push(folder);
+  }
+  return removed;
+}
+
+/** Whether an interrupted run has left anything to go on with: settings and empty journals alone are nothing. */
+async function holdsWork(work: string): Promise<boolean> {
+  const entries = await readdir(work, { withFileTypes: true }).catch(() => []);
+  for (const entry of entries) {
+    if (entry.name.startsWith('settings.json') || entry.name === REPLACED) continue;
+    if (entry.isDirectory() || (await stat(join(work, entry.name))).size > 0) return true;
+  }
+  return false;
 }
 
 async function exists(path: string): Promise<boolean> {

@@ -1,4 +1,6 @@
+import { readdir } from 'node:fs/promises';
 import { join } from 'node:path';
+import type { Kind } from './manifest.js';
 
 /**
  * A run is a folder of kind `trajectories` (its own tables: `trajectories`, and `records`, the questions as they were read), with the
@@ -9,3 +11,17 @@ export const runFolder = {
   embeddings: (run: string, encoder: string): string => join(run, 'embeddings', encoder),
   verdicts: (run: string, decider: string): string => join(run, 'verdicts', decider),
 };
+
+/** The folders that stand where those made from a run stand, in order of their names, with the kind that each should be of. */
+export async function derivedFolders(run: string): Promise<{ folder: string; kind: Kind }[]> {
+  const found: { folder: string; kind: Kind }[] = [];
+  for (const kind of ['claims', 'embeddings', 'verdicts'] as const) {
+    const entries = await readdir(join(run, kind), { withFileTypes: true }).catch(() => []);
+    for (const name of entries
+      .filter((one) => one.isDirectory())
+      .map((one) => one.name)
+      .toSorted())
+      found.push({ folder: runFolder[kind](run, name), kind });
+  }
+  return found;
+}

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
-import { appendFile, mkdtemp, readFile, readdir, writeFile } from 'node:fs/promises';
+import { appendFile, mkdir, mkdtemp, readFile, readdir, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
-import { join } from 'node:path';
+import { join, relative } from 'node:path';
 import { test } from 'node:test';
 import { readManifest } from '../../src/core/manifest.js';
 import { type OutputSettings, openOutputFolder } from '../../src/core/output-folder.js';
@@ -9,6 +9,17 @@ import { type OutputSettings, openOutputFolder } from '../../src/core/output-fol
 async function settings(over: Partial<OutputSettings> = {}): Promise<OutputSettings> {
   const dir = over.dir ?? join(await mkdtemp(join(tmpdir(), 'hopgate-')), 'out');
   return { kind: 'labels', command: 'labels build', options: { preset: null }, seed: 13, inputs: [], ...over, dir };
+}
+
+async function withWork(given: OutputSettings): Promise<void> {
+  const journal = await (await openOutputFolder(given)).journal('done.journal', (value) => value);
+  await journal.append(1);
+}
+
+async function finished(given: OutputSettings, files: readonly string[] = []): Promise<void> {
+  const out = await openOutputFolder(given);
+  for (const name of files) await out.file(name, name);
+  await out.finish({ counts: {} });
 }
 
 test('nothing outside the work folder exists until the run is finished', async () => {
@@ -25,7 +36,7 @@ test('nothing outside the work folder exists until the run is finished', async (
 
 test('an interrupted run is refused without --resume, and with other settings', async () => {
   const given = await settings();
-  await openOutputFolder(given);
+  await withWork(given);
   await assert.rejects(openOutputFolder(given), {
     name: 'InputError',
     message: `${given.dir}: holds an interrupted run; --resume goes on with it, --force starts again`,
@@ -57,7 +68,7 @@ test('a changed input file is another run', async () => {
   const given = await settings();
   const input = join(await mkdtemp(join(tmpdir(), 'hopgate-')), 'data.json');
   await writeFile(input, 'one');
-  await openOutputFolder({ ...given, inputs: [input] });
+  await withWork({ ...given, inputs: [input] });
   await writeFile(input, 'two');
   await assert.rejects(
     openOutputFolder({ ...given, inputs: [input], resume: true }),
@@ -99,4 +110,83 @@ test('the manifest is the same whatever order counts and files came in', async (
     texts.push(await readFile(join(given.dir, 'manifest.json'), 'utf8'));
   }
   assert.equal(texts[0], texts[1]);
+});
+
+test('an interrupted run that had not finished a single piece of work is no hindrance', async () => {
+  const given = await settings();
+  await (await openOutputFolder(given)).journal('done.journal', (value) => value);
+  const out = await openOutputFolder({ ...given, options: { preset: 'halt' } });
+  assert.deepEqual((await out.finish({ counts: {} })).options, { preset: 'halt' });
+});
+
+test('--force replaces only what the same command made, and only a finished run of this product', async () => {
+  const given = await settings();
+  await finished(given);
+  await assert.rejects(openOutputFolder({ ...given, kind: 'claims', command: 'claims build', force: true }), {
+    name: 'InputError',
+    message: `${given.dir}: holds what labels build made (kind labels); --force replaces only what claims build made; choose another --out`,
+  });
+  assert.equal((await readManifest(given.dir)).kind, 'labels');
+
+  const text = '{"name":"an extension"}';
+  await writeFile(join(given.dir, 'manifest.json'), text);
+  for (const over of [{}, { force: true }, { resume: true }])
+    await assert.rejects(openOutputFolder({ ...given, ...over }), {
+      name: 'InputError',
+      message: `${given.dir}: holds a manifest.json that is no finished run of this product, and it stays; choose another --out`,
+    });
+  assert.equal(await readFile(join(given.dir, 'manifest.json'), 'utf8'), text);
+});
+
+test('--force takes away the files of the run that it replaces, and no others', async () => {
+  const given = await settings();
+  await finished(given, ['labels.arrow', 'plots/one.svg']);
+  await writeFile(join(given.dir, 'mine.txt'), 'notes');
+  await finished({ ...given, force: true }, ['labels.jsonl']);
+  assert.deepEqual((await readdir(given.dir)).toSorted(), ['labels.jsonl', 'manifest.json', 'mine.txt']);
+});
+
+test('a manifest that lists a file outside its folder does not make --force delete it', async () => {
+  const given = await settings();
+  await finished(given);
+  const outside = join(await mkdtemp(join(tmpdir(), 'hopgate-')), 'kept.txt');
+  await writeFile(outside, 'kept');
+  const manifest = await readManifest(given.dir);
+  const entry = { sha256: '0'.repeat(64), bytes: 4 };
+  const outputs = [outside, relative(given.dir, outside), '.'].map((name) => ({ name, ...entry }));
+  await writeFile(join(given.dir, 'manifest.json'), JSON.stringify({ ...manifest, outputs }));
+  await finished({ ...given, force: true });
+  assert.equal(await readFile(outside, 'utf8'), 'kept');
+});
+
+test('a run replaced by --force takes the finished folders made from it along, and names them', async () => {
+  const given = await settings({ kind: 'trajectories', command: 'trajectories run' });
+  await finished(given);
+  const [gold, mine] = [join(given.dir, 'verdicts', 'gold'), join(given.dir, 'claims', 'mine')];
+  await finished({ ...given, dir: gold, kind: 'verdicts', command: 'decide' });
+  await mkdir(mine, { recursive: true });
+  await writeFile(join(mine, 'notes.txt'), 'notes');
+  const out = await openOutputFolder({ ...given, force: true });
+  assert.deepEqual(out.removed, [gold]);
+  assert.deepEqual(await readdir(join(given.dir, 'verdicts')), []);
+  assert.deepEqual(await readdir(mine), ['notes.txt']);
+});
+
+test('a seed that JSON cannot hold is refused before any work is done', async () => {
+  const given = await settings({ seed: NaN });
+  await assert.rejects(openOutputFolder(given), {
+    name: 'InputError',
+    message: 'field seed: not to be kept in a manifest: Invalid input: expected number, received NaN',
+  });
+  await assert.rejects(readdir(given.dir), { code: 'ENOENT' });
+});
+
+test('an input that is a folder or lies below a file is named as what it is', async () => {
+  const file = join(await mkdtemp(join(tmpdir(), 'hopgate-')), 'data.json');
+  await writeFile(file, '[]');
+  await assert.rejects(openOutputFolder(await settings({ inputs: [tmpdir()] })), { message: `${tmpdir()}: is a folder, expected a file` });
+  const below = join(file, 'data.json');
+  await assert.rejects(openOutputFolder(await settings({ inputs: [below] })), {
+    message: `${below}: a part of the path is a file, expected a folder`,
+  });
 });

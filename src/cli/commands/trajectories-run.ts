@@ -94,6 +94,7 @@ async function run(flags: Flags, terminal: Terminal): Promise<CommandResult> {
     force: flags.force,
   });
   if (out.finished) return ended(resultOf(dir, out.finished), flags, terminal);
+  for (const folder of out.removed) terminal.note(`${folder}: removed with the run that it was made from`);
 
   terminal.note(
     `at most ${budget} loops and ${budget * top} sentences a question: a decider is called at most ${budget} times, and scores at most ${budget * top} pairs for each of its claims`,
