@@ -1,5 +1,6 @@
 import { type Claim, type ClaimSource, claimColumns } from '../src/core/claims.js';
 import { InputError } from '../src/core/errors.js';
+import { missingGold } from '../src/core/gold-hops.js';
 import type { Manifest } from '../src/core/manifest.js';
 import { type TableFormat, openOutputFolder } from '../src/core/output-folder.js';
 import type { HopRecord } from '../src/core/records.js';
@@ -83,11 +84,8 @@ function goldOrSkipped(record: HopRecord, quarantine: Quarantine, allowMissingGo
   };
   if (!isLabelled(record)) return skip('no_supporting', 'no supporting facts and no decomposition');
   const { claims, found } = goldClaims(record);
-  if (found.missingTitles.length > 0 && !allowMissingGold)
-    return skip(
-      'gold_page_missing',
-      `no page of the pool has the title ${found.missingTitles.map((one) => JSON.stringify(one)).join(', ')}`,
-    );
+  const missing = missingGold(found);
+  if (missing !== null && !allowMissingGold) return skip('gold_page_missing', missing);
   if (claims.length === 0) return skip('no_claims', 'the supporting facts yield no claim');
   return claims;
 }

@@ -6,7 +6,7 @@ import { type OutputFolder, type TableFormat, openOutputFolder } from '../src/co
 import { random } from '../src/core/random.js';
 import type { HopRecord } from '../src/core/records.js';
 import { claimForm } from './claim-forms.js';
-import { fullwikiWarning, looksLikeFullwiki } from './doctor.js';
+import { fullwikiQuestion, fullwikiWarning, looksLikeFullwiki } from './doctor.js';
 import { repairedFaults } from './faults.js';
 import { isLabelled } from './gold-claims.js';
 import { type Candidate, type CandidateRules, type LabelCandidates, labelCandidates } from './label-candidates.js';
@@ -148,7 +148,7 @@ async function writeLabels(
     warnings.push(
       `${report.expected_pages.shared} of dev's ${report.expected_pages.dev} expected pages are in train too (leakage.json); --split-by page keeps them apart`,
     );
-  if (looksLikeFullwiki(survey.missing, survey.records)) warnings.push(fullwikiWarning(survey.missing, survey.records));
+  if (looksLikeFullwiki(survey.missing, survey.records)) warnings.push(fullwikiWarning(survey.missing, survey.records, opened.dataset));
   return out.finish({
     counts: {
       records: survey.records,
@@ -254,7 +254,7 @@ async function surveyRecords(
   if (!labelled) throw noLabels(opened.file);
   if (survey.missing > 0 && survey.counts.length === 0)
     throw new InputError(
-      `all ${survey.missing} questions lack a gold page in their pool: is this the fullwiki split? (--allow-missing-gold labels them all the same)`,
+      `all ${survey.missing} questions lack a gold page in their pool${fullwikiQuestion(opened.dataset)} (--allow-missing-gold labels them all the same)`,
       { file: opened.file },
     );
   if (forms.length > 0 && forms.every((form) => survey.claimsWithoutForm[form] === survey.claims))

@@ -1,7 +1,7 @@
 import { basename } from 'node:path';
 import { hashFile } from '../src/core/hash.js';
 import type { FileEntry } from '../src/core/manifest.js';
-import type { HopRecord } from '../src/core/records.js';
+import type { DatasetName, HopRecord } from '../src/core/records.js';
 import { normaliseSentence, normaliseTitle } from '../src/core/text.js';
 import { type Fault, RECORD_FAULTS, recordFaults } from './faults.js';
 import { goldHops } from '../src/core/gold-hops.js';
@@ -137,16 +137,16 @@ export async function examine(opened: OpenedRecords, options: DoctorOptions = {}
     faults,
     examples,
     quarantined: { ...opened.quarantine.skipped },
-    warnings: warningsOf(counts),
+    warnings: warningsOf(counts, opened.dataset),
     subset: entries,
   };
 }
 
-function warningsOf(counts: DoctorReport['counts']): string[] {
+function warningsOf(counts: DoctorReport['counts'], dataset: DatasetName): string[] {
   const warnings: string[] = [];
   if (counts.labelled === 0) warnings.push('no record has supporting facts: a test split? It gives no gold claims and no label rows');
   const without = counts.questions_without_gold_page;
-  if (looksLikeFullwiki(without, counts.labelled)) warnings.push(fullwikiWarning(without, counts.labelled));
+  if (looksLikeFullwiki(without, counts.labelled)) warnings.push(fullwikiWarning(without, counts.labelled, dataset));
   return warnings;
 }
 
@@ -155,8 +155,13 @@ export function looksLikeFullwiki(withoutGoldPage: number, questions: number): b
   return withoutGoldPage > 0 && withoutGoldPage >= questions / 10;
 }
 
-export function fullwikiWarning(withoutGoldPage: number, questions: number): string {
-  return `${withoutGoldPage} of ${questions} questions lack a gold page in their pool: is this the fullwiki split?`;
+export function fullwikiWarning(withoutGoldPage: number, questions: number, dataset: DatasetName): string {
+  return `${withoutGoldPage} of ${questions} questions lack a gold page in their pool${fullwikiQuestion(dataset)}`;
+}
+
+/** MuSiQue has no fullwiki split: a step that names no paragraph is the file's own. */
+export function fullwikiQuestion(dataset: DatasetName): string {
+  return dataset === 'musique' ? ' (a step of the decomposition names no paragraph)' : ': is this the fullwiki split?';
 }
 
 const SHARED = ['shared_id', 'shared_question', 'shared_gold_title', 'shared_gold_sentence', 'shared_ngram'] as const;

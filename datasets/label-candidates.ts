@@ -1,5 +1,5 @@
 import type { Claim } from '../src/core/claims.js';
-import type { GoldHop, SentencePlace } from '../src/core/gold-hops.js';
+import { type GoldHop, type SentencePlace, missingGold } from '../src/core/gold-hops.js';
 import type { HopRecord } from '../src/core/records.js';
 import { normaliseSentence, normaliseTitle } from '../src/core/text.js';
 import { goldClaims, isLabelled } from './gold-claims.js';
@@ -47,16 +47,9 @@ export function labelCandidates(record: HopRecord, rules: CandidateRules = {}): 
   if (!isLabelled(record)) return nothing('no_supporting', 'no supporting facts and no decomposition');
   const { claims, found } = goldClaims(record);
   const { hops } = found;
-  const isDerived = record.supporting.length === 0;
   const counts = { danglingFacts: found.dangling, hopsWithoutEvidence: found.withoutEvidence };
-  if (!rules.allowMissingGold) {
-    if (found.missingTitles.length > 0) {
-      const titles = found.missingTitles.map((title) => JSON.stringify(title)).join(', ');
-      return { ...nothing('gold_page_missing', `no page of the pool has the title ${titles}`), ...counts };
-    }
-    if (isDerived && found.withoutEvidence > 0)
-      return { ...nothing('gold_page_missing', `${found.withoutEvidence} of the decomposition's steps name no paragraph`), ...counts };
-  }
+  const missing = missingGold(found);
+  if (missing !== null && !rules.allowMissingGold) return { ...nothing('gold_page_missing', missing), ...counts };
   if (claims.length === 0) return { ...nothing('no_claims', 'no supporting fact names a sentence that exists'), ...counts };
 
   const sentenceOf = ({ page, sentence }: SentencePlace): string => record.pages[page]?.sentences[sentence] ?? '';

@@ -1,6 +1,6 @@
 import type { CoverageRule } from '../../src/core/coverage.js';
 import { InputError } from '../../src/core/errors.js';
-import { goldHops } from '../../src/core/gold-hops.js';
+import { goldHops, missingGold } from '../../src/core/gold-hops.js';
 import type { Decider } from './decider.js';
 import { type PairScore, scanTrajectory } from './scan.js';
 import { DEFAULT_SCAN } from './verdict.js';
@@ -32,8 +32,9 @@ export function goldDecider(options: GoldDeciderOptions = {}): Decider {
           row: trajectory.row,
           questionId: trajectory.question_id,
         });
-      const { hops, missingTitles } = goldHops(record, covering);
-      if (missingTitles.length > 0) return { claims: 0, noClaims: 'gold_page_missing', verdicts: [] };
+      const found = goldHops(record, covering);
+      const { hops } = found;
+      if (missingGold(found) !== null) return { claims: 0, noClaims: 'gold_page_missing', verdicts: [] };
       if (hops.length === 0) return { claims: 0, noClaims: 'no_gold_hops', verdicts: [] };
       const wanted = hops.map(({ gold }) => new Set(gold.map(({ page, sentence }) => `${page}/${sentence}`)));
       const verdicts = await scanTrajectory(

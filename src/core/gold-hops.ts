@@ -22,9 +22,11 @@ export interface GoldHops {
   hops: GoldHop[];
   /** Normalised titles named by supporting facts that no page of the pool has. */
   missingTitles: string[];
+  /** MuSiQue: steps of the decomposition, one-based, whose supporting paragraph is not named or not in the pool. */
+  missingSteps: number[];
   /** Supporting facts whose sentence is past the end of their page. */
   dangling: number;
-  /** Hops without a supporting page or (HotpotQA, 2Wiki) without one resolved fact: they yield no claim. */
+  /** HotpotQA, 2Wiki: titles of which no fact resolves; MuSiQue: the missing steps. They yield no claim. */
   withoutEvidence: number;
 }
 
@@ -65,16 +67,16 @@ function supported(record: HopRecord): GoldHops {
   }
   const hops = [...byTitle.values()].filter((hop) => hop !== null);
   for (const hop of hops) hop.gold.sort((a, b) => a.page - b.page || a.sentence - b.sentence);
-  return { hops, missingTitles: [...missing], dangling, withoutEvidence: byTitle.size - hops.length };
+  return { hops, missingTitles: [...missing], missingSteps: [], dangling, withoutEvidence: byTitle.size - hops.length };
 }
 
 function decomposed(record: HopRecord, covering: 'answer' | 'paragraph'): GoldHops {
   const hops: GoldHop[] = [];
-  let withoutEvidence = 0;
-  for (const step of record.decomposition) {
+  const missingSteps: number[] = [];
+  for (const [at, step] of record.decomposition.entries()) {
     const page = step.page === null ? undefined : record.pages[step.page];
     if (step.page === null || !page) {
-      withoutEvidence++;
+      missingSteps.push(at + 1);
       continue;
     }
     const answer = foldCase(foldSpace(step.answer));
@@ -86,7 +88,18 @@ function decomposed(record: HopRecord, covering: 'answer' | 'paragraph'): GoldHo
     }
     hops.push({ title: page.title, page: step.page, gold, subquestion: filledSubquestion(record, step.question) });
   }
-  return { hops, missingTitles: [], dangling: 0, withoutEvidence };
+  return { hops, missingTitles: [], missingSteps, dangling: 0, withoutEvidence: missingSteps.length };
+}
+
+/**
+ * What of a question's gold evidence the pool does not have, in words; null where all is there. Such a question can never be covered: it has no
+ * claims and no label rows unless `--allow-missing-gold`, and the hops that are there never stand for all of them.
+ */
+export function missingGold({ missingTitles, missingSteps }: Pick<GoldHops, 'missingTitles' | 'missingSteps'>): string | null {
+  if (missingTitles.length > 0) return `no page of the pool has the title ${missingTitles.map((one) => JSON.stringify(one)).join(', ')}`;
+  if (missingSteps.length === 0) return null;
+  const steps = missingSteps.length === 1 ? 'step' : 'steps';
+  return `no paragraph of the pool supports ${steps} ${missingSteps.join(', ')} of the decomposition`;
 }
 
 /** `#2` in a sub-question stands for the answer of step 2. A reference to a step that does not exist stays as it is. */

@@ -229,7 +229,7 @@ test('P10: a step without a paragraph makes the question one whose gold is missi
   record.decomposition.push({ question: '#2?', answer: 'x', page: null });
   assert.deepEqual(labelCandidates(record, { derive: 'answer-sentence' }).skipped, {
     reason: 'gold_page_missing',
-    detail: "1 of the decomposition's steps name no paragraph",
+    detail: 'no paragraph of the pool supports step 3 of the decomposition',
   });
 });
 

@@ -315,3 +315,17 @@ test('a malformed, contradicting or empty verdict file is refused with its line'
   const own = await verdictFile([{ question_id: 'q', loop: 1, covered: false, p: 0.9 }]);
   assert.equal((await fileDecider(own, { threshold: 0.95 })).scan.threshold.pAtLeast, 0.95);
 });
+
+test('P10: a MuSiQue step without a paragraph is a gold page that is missing: never covered by the other steps', async () => {
+  const record = recordOf([['P', 'Born in Oslo.']], {
+    decomposition: [
+      { question: 'P >> birthplace', answer: 'Oslo', page: 0 },
+      { question: '#1 >> country', answer: 'Norway', page: null },
+    ],
+  });
+  assert.deepEqual(await decided(goldDecider(), record, trajectoryOf([[[0, 0]]])), {
+    claims: 0,
+    noClaims: 'gold_page_missing',
+    verdicts: [],
+  });
+});
