@@ -153,6 +153,7 @@ async function* readFileRecords(
   quarantine.clear();
   shards.length = 0;
   const read = recordReader(name, readers[dataset], options);
+  // A record without a row of its own has that of its place, which an earlier record may have claimed.
   const ownRows = new Set<number>();
   let usable = 0;
   let usableBefore = 0;
@@ -178,9 +179,9 @@ async function* readFileRecords(
       place.question_id = id ?? null;
       if (rest.question.trim() === '') throw new BadRecord('no_question', 'the question is empty', 'question');
       if (id === undefined) throw new BadRecord('no_id', 'the record has no id');
-      if (ownRow !== undefined) {
-        if (ownRows.has(ownRow)) throw new BadRecord('repeated_row', `an earlier record has row ${ownRow} too`, 'row');
-        ownRows.add(ownRow);
+      if (dataset === 'jsonl') {
+        if (ownRows.has(row)) throw new BadRecord('repeated_row', `an earlier record has row ${row} too`, 'row');
+        ownRows.add(row);
       }
       for (const repair of repairs) quarantine.repair({ ...place, ...repair });
       record = { question_id: id, row, ...rest };

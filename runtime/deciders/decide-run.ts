@@ -49,7 +49,7 @@ export async function decideRun(
 ): Promise<DecidedCounts> {
   const { name, format, total, claimsOf, onProgress, signal } = options;
   const journal = await out.journal('verdicts.journal', (value) => journalEntry.parse(value));
-  const earlier = new Map(journal.done.map((entry) => [entry.row, entry]));
+  const earlier = new Map(journal.done.map((entry) => [`${entry.row}/${entry.question_id}`, entry]));
   const counts: DecidedCounts = {
     questions: 0,
     loops: 0,
@@ -66,10 +66,14 @@ export async function decideRun(
     let done = 0;
     for await (const { record, trajectory } of questions) {
       signal?.throwIfAborted();
-      let entry = earlier.get(trajectory.row);
+      let entry = earlier.get(`${trajectory.row}/${trajectory.question_id}`);
       if (!entry) {
         const claims = decider.readsClaims ? (claimsOf?.(trajectory) ?? []) : null;
-        entry = { row: trajectory.row, ...(await decider.decide({ record, trajectory, claims, signal })) };
+        entry = {
+          row: trajectory.row,
+          question_id: trajectory.question_id,
+          ...(await decider.decide({ record, trajectory, claims, signal })),
+        };
         await journal.append(entry);
       }
       onProgress?.(++done, total);
@@ -113,9 +117,10 @@ export async function decideRun(
 }
 
 const journalEntry = z.union([
-  z.strictObject({ row: z.int(), excluded: z.string() }),
+  z.strictObject({ row: z.int(), question_id: z.string(), excluded: z.string() }),
   z.strictObject({
     row: z.int(),
+    question_id: z.string(),
     claims: z.nullable(z.int().nonnegative()),
     noClaims: z.string().optional(),
     verdicts: z.array(

@@ -39,7 +39,7 @@ export async function writeRun(
 ): Promise<RunCounts> {
   const { bm25, format, signal, ...loopOptions } = options;
   const journal = await out.journal('loops.journal', (value) => journalEntry.parse(value));
-  const earlier = new Map(journal.done.map((entry) => [entry.row, entry]));
+  const earlier = new Map(journal.done.map((entry) => [`${entry.row}/${entry.question_id}`, entry]));
   const finished: JournalEntry[] = [];
   const counts: RunCounts = { questions: 0, loops: 0, sentences: 0, stopped_by: {}, without_pool: 0 };
 
@@ -53,7 +53,7 @@ export async function writeRun(
         counts.without_pool++;
         continue;
       }
-      let entry = earlier.get(record.row);
+      let entry = earlier.get(`${record.row}/${record.question_id}`);
       if (!entry) {
         const loops: Loop[] = [];
         for await (const loop of searchLoops(agent, { record, retriever: bm25Index(pool, bm25), signal, ...loopOptions })) loops.push(loop);
@@ -91,6 +91,7 @@ export async function writeRun(
 
 const journalEntry = z.strictObject({
   row: z.int(),
+  question_id: z.string(),
   loops: z.array(
     z.strictObject({
       query: z.string(),
@@ -106,6 +107,7 @@ type JournalEntry = z.infer<typeof journalEntry>;
 function compact(record: HopRecord, loops: readonly Loop[]): JournalEntry {
   return {
     row: record.row,
+    question_id: record.question_id,
     loops: loops.map(({ query, sub_answer, stop_reason, sentences }) => ({
       query,
       sub_answer,

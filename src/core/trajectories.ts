@@ -1,4 +1,5 @@
 import { type Row, choice, float, int, list, nullable, struct, text } from './columns.js';
+import { InputError } from './errors.js';
 
 export const STOP_REASONS = ['no_follow_up', 'budget'] as const;
 
@@ -25,11 +26,22 @@ export interface Trajectory {
   loops: Loop[];
 }
 
-/** Groups rows, which stand question by question and loop by loop, into trajectories. */
+/**
+ * Groups rows, which stand question by question and loop by loop, into trajectories. Throws InputError for a loop that does not follow the
+ * one before it: two questions of one row and id would be read as one, a torn trajectory as a whole.
+ */
 export async function* groupTrajectories(rows: Iterable<Loop> | AsyncIterable<Loop>): AsyncGenerator<Trajectory> {
   let current: Trajectory | undefined;
   for await (const loop of rows) {
-    if (current && current.row === loop.row && current.question_id === loop.question_id) {
+    const follows = current !== undefined && current.row === loop.row && current.question_id === loop.question_id;
+    const expected = follows ? (current as Trajectory).loops.length + 1 : 1;
+    if (loop.loop !== expected) {
+      throw new InputError(`got loop ${loop.loop}, expected loop ${expected} of this question`, {
+        row: loop.row,
+        questionId: loop.question_id,
+      });
+    }
+    if (current && follows) {
       current.loops.push(loop);
       continue;
     }

@@ -4,7 +4,7 @@ import { openOutputFolder } from '../../src/core/output-folder.js';
 import { type HopRecord, recordColumns } from '../../src/core/records.js';
 import { readRunQuestions } from '../../src/core/run-questions.js';
 import { collect } from '../../src/core/tables.js';
-import { trajectoryColumns } from '../../src/core/trajectories.js';
+import { groupTrajectories, trajectoryColumns } from '../../src/core/trajectories.js';
 import { temporaryFolder } from '../support/files.js';
 import { recordOf, trajectoryOf } from '../support/trajectories.js';
 
@@ -43,5 +43,17 @@ test('a run without records gives trajectories alone; one whose records lack a t
   await assert.rejects(collect(readRunQuestions(torn)), {
     name: 'InputError',
     message: `${torn}, row 2, question "a": no record for this trajectory in the records table, or not in the same order`,
+  });
+});
+
+test('P7: two questions of one row and id are not read as one, nor a trajectory without its first loop', async () => {
+  const loops = (trajectories[0] as (typeof trajectories)[number]).loops;
+  await assert.rejects(collect(groupTrajectories([...loops, ...loops])), {
+    name: 'InputError',
+    message: 'row 0, question "a": got loop 1, expected loop 3 of this question',
+  });
+  await assert.rejects(collect(groupTrajectories(loops.slice(1))), {
+    name: 'InputError',
+    message: 'row 0, question "a": got loop 2, expected loop 1 of this question',
   });
 });
