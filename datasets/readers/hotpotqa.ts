@@ -55,8 +55,14 @@ function readPages(context: unknown): ReadRecord['pages'] {
   return parseField(pageObjects, list, 'context');
 }
 
-const factPairs = z.array(z.tuple([z.string(), z.int32()]));
-const factObjects = z.array(z.object({ title: z.string(), sent_id: z.int32() }));
+const LARGEST = 2 ** 31 - 1;
+/** An index beyond what a table's column holds names no sentence whatever its value: it is kept as the largest, so that the fact dangles alone. */
+const sentenceIndex = z
+  .number()
+  .refine((value) => Number.isInteger(value), 'expected a whole number')
+  .transform((value) => Math.max(-LARGEST, Math.min(LARGEST, value)));
+const factPairs = z.array(z.tuple([z.string(), sentenceIndex]));
+const factObjects = z.array(z.object({ title: z.string(), sent_id: sentenceIndex }));
 
 function readFacts(facts: unknown): { title: string; sentence: number }[] {
   const list = listOfObjects(decoded(facts) ?? [], 'supporting_facts');

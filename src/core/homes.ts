@@ -10,5 +10,5 @@ export function cacheFolder(flag: string | undefined, environment: NodeJS.Proces
 /** Where models are looked for: the flag, else `$HOPGATE_HOME/models`, else the user's data folder; never inside the installed package. */
 export function modelFolder(flag: string | undefined, environment: NodeJS.ProcessEnv = process.env): string {
   if (flag !== undefined) return flag;
-  return join(environment.HOPGATE_HOME ?? envPaths('hopgate', { suffix: '' }).data, 'models');
+  return join(environment.HOPGATE_HOME || envPaths('hopgate', { suffix: '' }).data, 'models');
 }

@@ -305,3 +305,38 @@ test('the hub form of the real dev file gives the records of the official one', 
   );
   assert.deepEqual(ofHub, official);
 });
+
+test('P1: a fact whose sentence index is beyond any page dangles, and its record stays', async () => {
+  const far = {
+    ...hotpot,
+    supporting_facts: [
+      ['Ember', 0],
+      ['Ember', 3_000_000_000],
+    ],
+  };
+  const opened = await openRecords(await temporaryFile('far.json', JSON.stringify([far])), { dataset: 'hotpotqa' });
+  const [record] = await collect(opened.records);
+  assert.deepEqual(record?.supporting, [
+    { title: 'Ember', page: 0, sentence: 0 },
+    { title: 'Ember', page: 0, sentence: 2_147_483_647 },
+  ]);
+});
+
+test('P7: a record without a row of its own does not share the row that an earlier one has claimed', async () => {
+  const lines = [
+    { question_id: 'a', question: 'Who?', row: 1 },
+    { question_id: 'a', question: 'Who?' },
+    { question_id: 'c', question: 'Who?' },
+  ];
+  const opened = await openRecords(await temporaryFile('own.jsonl', lines.map((one) => JSON.stringify(one)).join('\n')), {
+    dataset: 'jsonl',
+  });
+  assert.deepEqual(
+    (await collect(opened.records)).map(({ question_id, row }) => [question_id, row]),
+    [
+      ['a', 1],
+      ['c', 2],
+    ],
+  );
+  assert.deepEqual(opened.quarantine.skipped, { repeated_row: 1 });
+});
