@@ -7,6 +7,8 @@ import type { QuestionRun } from './question-run.js';
  */
 export interface ThresholdCurve {
   questions: number;
+  /** Different question ids: `--repeats rows` keeps several rows of one. */
+  ids: number;
   /** Questions with gold labels; coverage safety is counted on these alone. */
   withGold: number;
   /** The distinct margins in rising order. */
@@ -15,6 +17,8 @@ export interface ThresholdCurve {
   calls: Float64Array;
   /** Questions that the gated and the always-verify run stop at the same loop. */
   agreeing: Float64Array;
+  /** Ids of which every row agrees: rows of one id are no independent draws, so a guarantee counts these. */
+  agreeingIds: Float64Array;
   /** Stops that the decider fired before the trajectory's last loop, and those of them made at or after the gold loop. */
   early: Float64Array;
   safe: Float64Array;
@@ -43,6 +47,7 @@ export function thresholdCurve(questions: readonly QuestionRun[]): ThresholdCurv
   const always = { calls: 0, early: 0, safe: 0 };
   let withGold = 0;
   let agreeingAtNever = 0;
+  const agreesFrom = new Map<string, number>();
   for (const question of questions) {
     const reference = alwaysVerify(question);
     always.calls += reference.calls;
@@ -53,16 +58,21 @@ export function thresholdCurve(questions: readonly QuestionRun[]): ThresholdCurv
         if (isCovered(question, reference)) always.safe++;
       }
     }
-    if (reference.stop === question.margins.length) agreeingAtNever++;
+    const last = reference.stop === question.margins.length;
+    if (last) agreeingAtNever++;
+    const from = last ? NEVER_CALL : (question.margins[reference.stop - 1] as number);
+    agreesFrom.set(question.id, Math.max(agreesFrom.get(question.id) ?? NEVER_CALL, from));
     addEvents(events, question, reference.stop);
   }
   const taus = distinct(events.values);
   const curve: ThresholdCurve = {
     questions: questions.length,
+    ids: agreesFrom.size,
     withGold,
     taus,
     calls: new Float64Array(taus.length + 1),
     agreeing: new Float64Array(taus.length + 1),
+    agreeingIds: new Float64Array(taus.length + 1),
     early: new Float64Array(taus.length + 1),
     safe: new Float64Array(taus.length + 1),
     always,
@@ -72,7 +82,8 @@ export function thresholdCurve(questions: readonly QuestionRun[]): ThresholdCurv
     const step = stepAt(taus, events.values[e] as number);
     for (const name of COUNTS) add(curve[name], step, events[name][e] as number);
   }
-  for (const name of COUNTS) {
+  for (const from of agreesFrom.values()) add(curve.agreeingIds, stepAt(taus, from), 1);
+  for (const name of [...COUNTS, 'agreeingIds'] as const) {
     for (let step = 1; step <= taus.length; step++) add(curve[name], step, curve[name][step - 1] as number);
   }
   return curve;

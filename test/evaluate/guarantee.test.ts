@@ -12,7 +12,9 @@ import { question } from './question-runs.js';
 /** Questions that fire at loop 2 of 3 with a uniform margin there: agreement at τ is τ in the population. */
 function drawn(n: number, seed: number): QuestionRun[] {
   const stream = random(seed, 'guarantee test');
-  return Array.from({ length: n }, (_, row) => question([1.5, roundMargin(stream.float()), 0.9], '.F.', { row, goldLoop: 2 }));
+  return Array.from({ length: n }, (_, row) =>
+    question([1.5, roundMargin(stream.float()), 0.9], '.F.', { id: `q${row}`, row, goldLoop: 2 }),
+  );
 }
 
 test('fewer than ln δ / ln b questions certify nothing: always call', () => {
@@ -61,4 +63,16 @@ test('several datasets share δ, so that one sentence holds for all of them', ()
   const both = certify(curves, { bar: 0.9, delta: 0.1 });
   const alone = curves.map((curve) => certify([curve], { bar: 0.9, delta: 0.05 }).floor);
   assert.equal(both.floor, Math.max(...alone));
+});
+
+test('P7: rows of one id are one draw, which agrees only where all its rows do', () => {
+  // 15 ids, each twice: 30 rows would reach the 29 that δ = 0.05 needs (0.9^29 = 0.0471), 15 ids do not.
+  const twice = [...drawn(15, 1), ...drawn(15, 1)].map((one, row) => ({ ...one, row }));
+  const [part] = certify([thresholdCurve(twice)], { bar: 0.9, delta: 0.05 }).parts;
+  assert.deepEqual([part?.tau, part?.questions, part?.questionsNeeded], [null, 15, 29]);
+  // Rows of one id that agree from 0.2 and from 0.6 on: the id does from 0.6 on.
+  const curve = thresholdCurve([question([0.2, 0.1], 'F.', { id: 'a' }), question([0.6, 0.1], 'F.', { id: 'a', row: 1 })]);
+  assert.deepEqual([...curve.taus], [0.1, 0.2, 0.6]);
+  assert.deepEqual([...curve.agreeing], [0, 0, 1, 2]);
+  assert.deepEqual([curve.ids, ...curve.agreeingIds], [1, 0, 0, 0, 1]);
 });
