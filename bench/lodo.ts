@@ -22,7 +22,7 @@ function dataset(name: string, questions: number): DatasetRun {
     }
     const first = fires.indexOf(true) + 1;
     const goldLoop = first === 0 ? Infinity : Math.min(LOOPS, first + (stream.int(10) === 0 ? 1 : 0));
-    return { id: `${name}${row}`, row, margins, fires, goldLoop, claims: 2 };
+    return { id: `${name}${row}`, row, margins, fires, goldLoop, claims: 2, deciderClaims: 2 };
   });
   return { dataset: name, questions: made, excluded: { no_claims: 0, no_loop: 0, undecided: 0, repeated: 0 }, rows: questions };
 }

@@ -124,9 +124,17 @@ function provenance(profile: Profile): string[] {
   ];
 }
 
-/** Gold claims and the gold decider cannot exist at run time. */
+/**
+ * Gold claims and the gold decider cannot exist at run time. The claims are those of the gate (or those that its drafter learnt) and those that
+ * the decider read; the decider is known by its identity, whatever name its verdicts have.
+ */
 export function isDiagnostic(profile: Pick<Profile, 'claim_source' | 'decider'>): boolean {
-  return profile.claim_source === 'gold' || profile.decider.name === 'gold' || profile.decider.claims === 'gold';
+  return profile.claim_source === 'gold' || profile.decider.claims === 'gold' || readsGold(profile.decider.identity);
+}
+
+function readsGold(identity: Profile['decider']['identity']): boolean {
+  if (identity === null || typeof identity !== 'object' || Array.isArray(identity)) return false;
+  return identity.diagnostic === true || identity.decider === 'gold';
 }
 
 function foldWords(fold: ProfileFold, { bar }: Profile): string[] {

@@ -2,6 +2,7 @@
 export { type BreakEvenInput, breakEven, breakEvenWords } from './break-even.js';
 export { type Calibration, type CalibrationOptions, type Fold, type Slice, calibrate } from './calibration.js';
 export { type EvaluationRow, evaluationRows } from './evaluation-rows.js';
+export { markInSample } from './in-sample.js';
 export { explainProfile, extentWords, foldTable, isDiagnostic, selectionWords } from './explain.js';
 export { type Extent, type FrontierPoint, cutAtAgreement, frontier, frontierPoints } from './frontier.js';
 export { type JoinedDataset, type JoinedRuns, REPEATS, type Repeats, joinRuns } from './join-runs.js';
@@ -38,6 +39,6 @@ export { storedReplay } from './stored-replay.js';
 export { SYSTEM_NAMES, type SystemSettings, type SystemSpec, parseSystems } from './systems.js';
 export { figure, signed, textTable, withInterval } from './text-table.js';
 export { type ThresholdCurve, thresholdCurve } from './threshold-curve.js';
-export { readTrainList } from './train-list.js';
+export { type TrainList, readTrainList } from './train-list.js';
 export { type StandIn, draftedStandIn, storedMeanClaims } from './stand-in.js';
 export { FRONTIER_AGREEMENT, drafterFrontier } from './drafter-frontier.js';

@@ -149,6 +149,7 @@ async function readRun(folder: string, sources: RunSources, standIn: StandIn | u
         pairs: verdict.pairs,
         goldLoop: goldLoopOf(trajectory, hops?.get(key), sources.support ?? 'any'),
         claims: own.length,
+        deciderClaims: verdict.claims,
       });
     }
     options.onProgress?.(seen, hops?.size ?? null);
@@ -270,9 +271,12 @@ async function readHops(folder: string, manifest: Manifest, covering: 'answer' |
   return hops;
 }
 
-/** A gold page that the pool does not have can never be retrieved. Null where the record has no gold labels at all. */
+/**
+ * A gold page that the pool does not have can never be retrieved. Null where the record has no gold labels at all, and where a step of its
+ * decomposition names no paragraph of the pool: what would cover that step is not known.
+ */
 function goldLoopOf(trajectory: Trajectory, gold: GoldHops | undefined, rule: CoverageRule): number | null {
-  if (!gold) return null;
+  if (!gold || gold.missingSteps.length > 0) return null;
   return gold.missingTitles.length > 0 ? Infinity : goldLoop(trajectory, gold.hops, rule);
 }
 

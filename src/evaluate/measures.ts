@@ -18,6 +18,8 @@ export interface MeasureOptions {
   rows?: number | undefined;
   /** One name a question: resampling stays within each (pooled figures). Default: one stratum. */
   strata?: readonly string[] | undefined;
+  /** The verdicts that the policy reads of each question; null where it asks no decider. Default: the run's own. */
+  fires?: ((question: QuestionRun) => readonly boolean[]) | null | undefined;
 }
 
 /** What a policy does on one dataset's questions, beside always-verify and the full trajectory on the same loops (evaluation.md §2). */
@@ -27,8 +29,8 @@ export interface Measures {
   loops: number;
   calls: number;
   alwaysCalls: number;
-  /** Claim verdicts: calls × claims. */
-  claimVerdicts: number;
+  /** Claims ruled on, summed over the calls (method.md §1): calls × the decider's claims. Null where it reads none. */
+  claimVerdicts: number | null;
   /** Pairs that the decider has read by its last call; null where it scores none. */
   pairs: number | null;
   alwaysPairs: number | null;
@@ -45,9 +47,15 @@ export interface Measures {
   addedLoops: Measured;
   loopsAgainstFull: Measured;
   pairCut: Measured;
-  /** Share of the decider's verdicts on the full trajectories that are "covered"; share of questions that the decider stopped. */
-  fireRatePerLoop: number;
-  stoppedByDecider: number;
+  /**
+   * Share of the decider's verdicts on the full trajectories that are "covered", and of questions with one such verdict: the decider alone.
+   * Null where the policy asks none.
+   */
+  fireRatePerLoop: number | null;
+  fireRatePerQuestion: number | null;
+  /** Under the policy: share of its calls that fire, and of questions that the decider stopped. Null where it asks none. */
+  fireRatePerCall: number | null;
+  stoppedByDecider: number | null;
   /** Share of the loops run that lie after the gold loop. */
   overSearch: Measured;
   /** Stops before the last loop that no decider made. */
@@ -76,13 +84,18 @@ type Figure = keyof typeof STATISTICS;
 export function measure(questions: readonly QuestionRun[], policy: Policy, options: MeasureOptions = {}): Measures {
   if (questions.length === 0) throw new RangeError('questions: got none, expected at least one');
   const columns = emptyColumns(questions.length);
-  let [claimVerdicts, fires, verdicts, byDecider, unverified] = [0, 0, 0, 0, 0];
+  const { fires: firesOf = (one: QuestionRun) => one.fires } = options;
+  let claimVerdicts: number | null = 0;
+  let [fires, verdicts, everFires, byDecider, unverified] = [0, 0, 0, 0, 0];
   for (const [i, question] of questions.entries()) {
     const outcome = policy(question);
     fill(columns, i, question, outcome);
-    claimVerdicts += outcome.calls * question.claims;
-    fires += question.fires.filter(Boolean).length;
-    verdicts += question.fires.length;
+    claimVerdicts =
+      claimVerdicts === null || question.deciderClaims === null ? null : claimVerdicts + outcome.calls * question.deciderClaims;
+    const own = firesOf === null ? [] : firesOf(question);
+    fires += own.filter(Boolean).length;
+    verdicts += own.length;
+    if (own.includes(true)) everFires++;
     if (outcome.stoppedBy === 'decider') byDecider++;
     if (isEarly(question, outcome) && outcome.stoppedBy !== 'decider') unverified++;
   }
@@ -101,8 +114,10 @@ export function measure(questions: readonly QuestionRun[], policy: Policy, optio
     alwaysPairs: hasPairs ? total('alwaysPairs') : null,
     ...figures,
     ownSafety: finite(total('alwaysSafe') / total('alwaysEarly')),
-    fireRatePerLoop: fires / verdicts,
-    stoppedByDecider: byDecider / questions.length,
+    fireRatePerLoop: firesOf === null ? null : fires / verdicts,
+    fireRatePerQuestion: firesOf === null ? null : everFires / questions.length,
+    fireRatePerCall: firesOf === null ? null : finite(byDecider / total('calls')),
+    stoppedByDecider: firesOf === null ? null : byDecider / questions.length,
     unverifiedStops: unverified,
   };
 }

@@ -87,7 +87,12 @@ export function marginOnly(tau: number): Policy {
 
 /** Always-verify with the verdicts of another policy over claims: every claim matched, or any one. Deciders without claims have one. */
 export function matchPolicy(policy: 'all_match' | 'any_match'): Policy {
-  return (question) => alwaysVerify({ ...question, fires: question.firesBy?.[policy] ?? question.fires });
+  return (question) => alwaysVerify({ ...question, fires: firesUnder(policy)(question) });
+}
+
+/** The verdicts under a policy over claims; deciders without claims have one kind. */
+export function firesUnder(policy: 'all_match' | 'any_match'): (question: QuestionRun) => readonly boolean[] {
+  return (question) => question.firesBy?.[policy] ?? question.fires;
 }
 
 function atEnd({ margins }: QuestionRun, calls: number, lastCall: number): Outcome {

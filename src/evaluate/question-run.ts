@@ -14,6 +14,8 @@ export interface QuestionRun {
   goldLoop: number | null;
   /** K, the number of claims that the margin is made of; at least 1. */
   claims: number;
+  /** Claims that the decider rules on in each call; null for deciders that read none. They may be others than the margin's. */
+  deciderClaims: number | null;
   /** Margin of each claim after each loop: [claims][loops]. Only for the quantiles that a profile stores. */
   claimMargins?: readonly Float64Array[] | undefined;
   /** Claim–sentence pairs that the decider scores at each loop; null for deciders that score none. */

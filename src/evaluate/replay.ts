@@ -5,7 +5,7 @@ import type { DatasetRun, QuestionRun } from './question-run.js';
 import { type ReadySystem, type SystemSettings, type SystemSpec, readySystem } from './systems.js';
 import { type Cells, figure, signed, textTable, withInterval } from './text-table.js';
 
-export interface ReplayedSystem extends Omit<ReadySystem, 'policy'> {
+export interface ReplayedSystem extends Omit<ReadySystem, 'policy' | 'fires'> {
   measures: Measures;
 }
 
@@ -13,6 +13,9 @@ export interface ReplayedDataset {
   /** `pooled` for all datasets together, resampled within each. */
   dataset: string;
   systems: ReplayedSystem[];
+  /** The gate's τ was chosen on questions of these (`chosenOn`): its figures are no held-out ones. Left out where they are. */
+  inSample?: true | undefined;
+  inSampleNote?: string | undefined;
 }
 
 export interface Replay {
@@ -34,7 +37,7 @@ export function replay(
   const datasets = runs.map((run, at) => ({
     dataset: run.dataset,
     systems: (ready[at] as ReadySystem[]).map((system) =>
-      replayed(system, measure(run.questions, system.policy, { ...options, rows: run.rows })),
+      replayed(system, measure(run.questions, system.policy, { ...options, rows: run.rows, fires: system.fires })),
     ),
   }));
   const gates = datasets.flatMap(({ dataset, systems }) =>
@@ -104,10 +107,10 @@ export function replayTable(replayed: Replay): string {
 
 /** The same tables as cells, for a page. */
 export function replayCells({ datasets, pooled }: Pick<Replay, 'datasets' | 'pooled'>): { title: string; cells: Cells }[] {
-  return [...datasets, ...(pooled ? [pooled] : [])].map(({ dataset, systems }) => {
+  return [...datasets, ...(pooled ? [pooled] : [])].map(({ dataset, systems, inSampleNote }) => {
     const counts = (systems[0] as ReplayedSystem).measures.questions;
     return {
-      title: `${dataset}: ${counts.rows} rows, ${counts.unique} unique ids, ${counts.valid} valid questions`,
+      title: `${dataset}: ${counts.rows} rows, ${counts.unique} unique ids, ${counts.valid} valid questions${inSampleNote === undefined ? '' : `; ${inSampleNote}`}`,
       cells: { header: [...HEADER], rows: systems.map(tableRow) },
     };
   });
@@ -121,7 +124,7 @@ export function replayNotes({ datasets, breakEven }: Pick<Replay, 'datasets' | '
 
 const HEADER = [
   'system', 'τ', 'loops', 'added', 'calls', 'always', 'call cut', 'agreement', 'coverage safety', 'Δcoverage',
-  'pairs', 'claim verdicts', 'fire rate (loop)', 'stopped by decider', 'over-search', 'unverified stops',
+  'pairs', 'claim verdicts', 'fire rate (loop)', 'fire rate (question)', 'fire rate (call)', 'stopped by decider', 'over-search', 'unverified stops',
 ]; // prettier-ignore
 
 function tableRow({ label, tau, lower, callsDecider, measures: m }: ReplayedSystem): string[] {
@@ -139,15 +142,14 @@ function tableRow({ label, tau, lower, callsDecider, measures: m }: ReplayedSyst
       ? 'n/a'
       : `${signed(m.deltaCoverage.value)} [${signed(m.deltaCoverage.low)}, ${signed(m.deltaCoverage.high)}]`,
     m.pairs === null ? '–' : String(m.pairs),
-    callsDecider ? String(m.claimVerdicts) : '–',
-    figure(m.fireRatePerLoop),
-    figure(m.stoppedByDecider),
+    callsDecider && m.claimVerdicts !== null ? String(m.claimVerdicts) : '–',
+    ...[m.fireRatePerLoop, m.fireRatePerQuestion, m.fireRatePerCall, m.stoppedByDecider].map((rate) => (callsDecider ? figure(rate) : '–')),
     figure(m.overSearch.value),
     String(m.unverifiedStops),
   ];
 }
 
-function replayed({ policy: _policy, ...system }: ReadySystem, measures: Measures): ReplayedSystem {
+function replayed({ policy: _policy, fires: _fires, ...system }: ReadySystem, measures: Measures): ReplayedSystem {
   return { ...system, measures };
 }
 
@@ -176,6 +178,7 @@ function pooledSystem(
   const measures = measure(questions, (question) => (policies.get(question) as Policy)(question), {
     ...options,
     strata,
+    fires: first.fires,
     rows: runs.reduce((sum, run) => sum + run.rows, 0),
   });
   return replayed({ ...first, tau: shared('tau'), lower: shared('lower') }, measures);

@@ -1,6 +1,6 @@
 import { InputError } from '../core/errors.js';
 import { largestLower, matchedMarginOnly } from './ablation-thresholds.js';
-import { type Policy, alwaysVerify, fixedK, full, gate, marginOnly, matchPolicy, twoThreshold } from './policies.js';
+import { type Policy, alwaysVerify, firesUnder, fixedK, full, gate, marginOnly, matchPolicy, twoThreshold } from './policies.js';
 import type { QuestionRun } from './question-run.js';
 
 /** The systems that `replay` runs by name (evaluation.md §1); `fixed-k` for any k ≥ 1. */
@@ -21,6 +21,8 @@ export interface SystemSpec {
 export interface ReadySystem {
   label: string;
   policy: Policy;
+  /** The verdicts that it reads; null where it asks no decider. */
+  fires: ((question: QuestionRun) => readonly boolean[]) | null;
   tau: number | null;
   lower: number | null;
   /** It asks the decider at all. */
@@ -70,17 +72,18 @@ function parseSystem(label: string): SystemSpec {
 /** Fixes a system's thresholds for one dataset's questions. Throws InputError where it has none. */
 export function readySystem(spec: SystemSpec, questions: readonly QuestionRun[], settings: SystemSettings): ReadySystem {
   const { label } = spec;
-  const plain = { label, tau: null, lower: null, callsDecider: true, readsMargins: false, note: null };
+  const fires = (one: QuestionRun): readonly boolean[] => one.fires;
+  const plain = { label, fires, tau: null, lower: null, callsDecider: true, readsMargins: false, note: null };
   switch (spec.name) {
     case 'full':
-      return { ...plain, policy: full, callsDecider: false };
+      return { ...plain, policy: full, fires: null, callsDecider: false };
     case 'fixed-k':
-      return { ...plain, policy: fixedK(spec.k as number), callsDecider: false };
+      return { ...plain, policy: fixedK(spec.k as number), fires: null, callsDecider: false };
     case 'always-verify':
       return { ...plain, policy: alwaysVerify };
     case 'all_match':
     case 'any_match':
-      return { ...plain, policy: matchPolicy(spec.name) };
+      return { ...plain, policy: matchPolicy(spec.name), fires: firesUnder(spec.name) };
     case 'gate': {
       const tau = neededTau(label, settings);
       return { ...plain, policy: gate(tau), tau, readsMargins: true };
@@ -95,7 +98,7 @@ export function readySystem(spec: SystemSpec, questions: readonly QuestionRun[],
       const tau = settings.marginOnlyTau ?? matchedMarginOnly(questions);
       if (tau === null) throw new InputError('margin-only: without gold labels its τ cannot be matched; give --margin-only-tau');
       const note = settings.marginOnlyTau === undefined ? "τ matched to always-verify's coverage safety on these same questions" : null;
-      return { ...plain, policy: marginOnly(tau), tau, callsDecider: false, readsMargins: true, note };
+      return { ...plain, policy: marginOnly(tau), tau, fires: null, callsDecider: false, readsMargins: true, note };
     }
   }
 }

@@ -9,6 +9,8 @@ const lineSchema = z.object({ question_id: z.string().min(1), dataset: z.string(
 export interface TrainList {
   sha256: string;
   inTraining: (dataset: string, questionId: string) => boolean;
+  /** Listed questions that are in none of these datasets, in the order of the list. */
+  unmatched: (datasets: readonly { dataset: string; questions: readonly { id: string }[] }[]) => string[];
 }
 
 /** Reads a training split: JSON lines `{"question_id": "…"}`, with `dataset` where ids of two datasets coincide. Other fields are ignored. */
@@ -36,5 +38,13 @@ export async function readTrainList(path: string): Promise<TrainList> {
     if (dataset === undefined) anywhere.add(question_id);
     else byDataset.add(JSON.stringify([dataset, question_id]));
   }
-  return { sha256: sha256(content), inTraining: (dataset, id) => anywhere.has(id) || byDataset.has(JSON.stringify([dataset, id])) };
+  return {
+    sha256: sha256(content),
+    inTraining: (dataset, id) => anywhere.has(id) || byDataset.has(JSON.stringify([dataset, id])),
+    unmatched: (datasets) => {
+      const ids = new Set(datasets.flatMap(({ questions }) => questions.map((one) => one.id)));
+      const placed = new Set(datasets.flatMap(({ dataset, questions }) => questions.map((one) => JSON.stringify([dataset, one.id]))));
+      return [...[...anywhere].filter((id) => !ids.has(id)), ...[...byDataset].filter((one) => !placed.has(one))];
+    },
+  };
 }

@@ -35,6 +35,7 @@ function dataset(name: string, n: number, { shift = 0, gold = true }: { shift?: 
       fires,
       goldLoop: !gold ? null : first === 0 ? Infinity : Math.max(1, first - stream.int(2) + (stream.float() < 0.1 ? 1 : 0)),
       claims: 2 + stream.int(2),
+      deciderClaims: 2,
     };
   });
   return { dataset: name, questions, excluded, rows: n };

@@ -67,7 +67,10 @@ test('gold labels anywhere make it a diagnostic', () => {
   const decider = { name: 'file', identity: null, claims: null };
   assert.equal(isDiagnostic({ claim_source: 'heuristic', decider }), false);
   assert.equal(isDiagnostic({ claim_source: 'gold', decider }), true);
-  assert.equal(isDiagnostic({ claim_source: 'heuristic', decider: { ...decider, name: 'gold' } }), true);
+  assert.equal(
+    isDiagnostic({ claim_source: 'heuristic', decider: { ...decider, name: 'mine', identity: { decider: 'gold', diagnostic: true } } }),
+    true,
+  );
   assert.equal(isDiagnostic({ claim_source: 'heuristic', decider: { ...decider, claims: 'gold' } }), true);
 });
 

@@ -11,6 +11,7 @@ export function question(margins: readonly number[], fires: string, more: Partia
     fires: fires.split('').map((one) => one === 'F'),
     goldLoop: null,
     claims: 2,
+    deciderClaims: more.claims ?? 2,
     ...more,
   };
 }
@@ -43,5 +44,6 @@ export const anyQuestions: fc.Arbitrary<QuestionRun[]> = fc
       fires: loops.map((one) => one.fires),
       goldLoop,
       claims,
+      deciderClaims: claims,
     })),
   );

@@ -147,3 +147,25 @@ test('rows say what each system did on each question', () => {
   });
   assert.equal(rows.length, 3);
 });
+
+test('fire rates are those of the verdicts that a system reads, and a system without a decider has none', () => {
+  const firesBy = { all_match: [false, false, true], any_match: [true, true, true] };
+  const one = question([0.9, 0.5, 0.1], '..F', { firesBy, deciderClaims: 3 });
+  const free = question([0.9, 0.5, 0.1], '..F', { deciderClaims: null });
+  const rows = (asked: typeof one): unknown =>
+    replay([{ dataset: 'd', questions: [asked], excluded, rows: 1 }], parseSystems('full,any_match,gate'), { tau: 0.5, bar: 0.9 }, { resamples: 0 })
+      .datasets[0]?.systems.map(({ label, measures: m }) => [
+        label, m.fireRatePerLoop, m.fireRatePerQuestion, m.fireRatePerCall, m.stoppedByDecider, m.claimVerdicts,
+      ]); // prettier-ignore
+  // any_match fires at loop 1: one call of three claims; the gate asks at loops 2 and 3 and stops at the second call.
+  assert.deepEqual(rows(one), [
+    ['full', null, null, null, null, 0],
+    ['any_match', 1, 1, 1, 1, 3],
+    ['gate', 1 / 3, 1, 1 / 2, 1, 6],
+  ]);
+  assert.deepEqual(rows(free), [
+    ['full', null, null, null, null, null],
+    ['any_match', 1 / 3, 1, 1 / 3, 1, null],
+    ['gate', 1 / 3, 1, 1 / 2, 1, null],
+  ]);
+});

@@ -10,6 +10,7 @@ import {
   type JoinedRuns,
   type SafetyReference,
   type TauGrid,
+  type TrainList,
   calibrate as calibrateRuns,
   evaluationRows,
   explainProfile,
@@ -72,11 +73,17 @@ async function run(flags: Flags, terminal: Terminal): Promise<CommandResult> {
   if (flags.out === undefined) throw new InputError('--out: expected a folder for the profile');
   const dir = flags.out;
   const sources = sourcesOf(flags);
-  const { options, trainListSha256 } = await calibrationOptions(flags);
+  const { options, trainList } = await calibrationOptions(flags);
   const inputs = await manifestsOf(flags.run, sources);
   const joined = await loadRuns(flags.run, sources, flags.repeats, terminal);
   // Before the folder is opened: what turns out to be no use leaves nothing behind.
   const calibration = calibrateRuns(joined.datasets, options);
+  const trainListSha256 = trainList?.sha256 ?? null;
+  const unmatched = trainList?.unmatched(joined.datasets) ?? [];
+  if (unmatched.length > 0)
+    calibration.warnings.push(
+      `--train-split: ${unmatched.length} of its questions are not among the valid ones of these runs, the first ${shown(unmatched[0])}`,
+    );
   const origin = { options, repeats: flags.repeats, trainListSha256, seed: flags.seed, resamples: flags.resamples };
   const profile = makeProfile(calibration, joined, origin);
   const frontiers = frontiersOf(joined);
@@ -130,7 +137,7 @@ async function run(flags: Flags, terminal: Terminal): Promise<CommandResult> {
   };
 }
 
-async function calibrationOptions(flags: Flags): Promise<{ options: CalibrationOptions; trainListSha256: string | null }> {
+async function calibrationOptions(flags: Flags): Promise<{ options: CalibrationOptions; trainList: TrainList | undefined }> {
   const { bar, guarantee } = flags;
   if (!(bar > 0 && bar <= 1)) throw new InputError(`--bar: got ${shown(bar)}, expected a number in (0, 1]`);
   if (guarantee !== undefined && !(guarantee > 0 && guarantee < 1)) {
@@ -152,7 +159,7 @@ async function calibrationOptions(flags: Flags): Promise<{ options: CalibrationO
       resamples,
       seed: flags.seed,
     },
-    trainListSha256: list?.sha256 ?? null,
+    trainList: list,
   };
 }
 

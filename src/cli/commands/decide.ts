@@ -105,6 +105,10 @@ async function decideWith(flags: Flags, terminal: Terminal, opened: { close(): P
   }
   const name = flags.name ?? flags.decider;
   if (!/^\w[\w.-]*$/.test(name)) throw new InputError(`--name: got ${shown(name)}, expected letters, digits, ".", "_" or "-"`);
+  if (name !== flags.decider && (DECIDERS as readonly string[]).includes(name))
+    throw new InputError(
+      `--name: got ${shown(name)}, which is another decider's; verdicts of --decider ${flags.decider} need a name of their own`,
+    );
   const manifest = await readManifest(flags.run, 'trajectories');
   const { decider, inputs, options, claims } = await makeDecider(flags, opened);
   const dir = flags.out ?? runFolder.verdicts(flags.run, name);

@@ -9,6 +9,7 @@ import {
   type ReplayedSystem,
   SYSTEM_NAMES,
   isDiagnostic,
+  markInSample,
   parseSystems,
   replay as replayRuns,
   replayRows,
@@ -73,7 +74,8 @@ async function run(flags: Flags, terminal: Terminal): Promise<CommandResult> {
   const joined = await loadRuns(flags.run, sources, flags.repeats, terminal);
   const transferred = profile === undefined ? [] : match(profile, joined, flags.transfer);
   // Before the folder is opened: what turns out to be no use leaves nothing behind.
-  const replayed = replayRuns(joined.datasets, specs, settings, { resamples, seed: flags.seed });
+  const plain = replayRuns(joined.datasets, specs, settings, { resamples, seed: flags.seed });
+  const replayed = profile === undefined ? plain : markInSample(plain, profile, joined.datasets);
   const out = await openOutputFolder({
     dir,
     kind: 'replay',
