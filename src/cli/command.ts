@@ -15,6 +15,14 @@ export interface Terminal {
   signal: AbortSignal;
 }
 
+/** `ignores` of a command that only reads and prints. */
+export const READS_ONLY = {
+  seed: 'this command draws nothing',
+  out: 'this command writes no folder',
+  resume: 'this command has nothing to go on with',
+  force: 'this command replaces nothing',
+} as const;
+
 export interface Progress {
   /** `total` null where it is not known. */
   update(done: number, total: number | null): void;

@@ -2,7 +2,7 @@ import type { Options as YargsOptions } from 'yargs';
 import { AGGREGATIONS, type Aggregation, BUILT_IN_ENCODER, POLICIES, type Profile } from '../../runtime/index.js';
 import { CLAIM_TEXTS, type ClaimText } from '../core/claims.js';
 import { EVIDENCE_TEXTS, type EvidenceText } from '../core/embeddings.js';
-import { InputError } from '../core/errors.js';
+import { InputError, shown } from '../core/errors.js';
 import { type JoinedRuns, REPEATS, type Repeats, type RunSources, joinRuns, loadRun, runManifests } from '../evaluate/index.js';
 import type { Terminal } from './command.js';
 
@@ -48,6 +48,9 @@ export function sourcesOf(flags: RunFlags, profile?: Profile): RunSources {
   if (flags.drafter === undefined && profile?.drafter_sha256 != null && flags['claim-text'] === undefined) {
     throw new InputError(`--drafter: expected the drafter that the profile was made with (sha256 ${profile.drafter_sha256})`);
   }
+  folderName('decider', decider);
+  folderName('claims', claims);
+  if (flags.encoder !== undefined) folderName('encoder', flags.encoder);
   // The profile's wording belongs to its own claim source.
   const ownClaims = profile !== undefined && claims === profile.claim_source;
   return {
@@ -62,6 +65,12 @@ export function sourcesOf(flags: RunFlags, profile?: Profile): RunSources {
     support: flags.support,
     covering: flags.covering,
   };
+}
+
+/** Throws InputError where the name of a folder below a run is none: a path would lead out of the run that the result is said to be of. */
+export function folderName(flag: string, name: string): string {
+  if (!/^\w[\w.-]*$/.test(name)) throw new InputError(`--${flag}: got ${shown(name)}, expected letters, digits, ".", "_" or "-"`);
+  return name;
 }
 
 /** The manifests of all runs: the inputs of a command that reads them. */

@@ -107,3 +107,29 @@ test('a deeply nested record is quarantined and the others stand', async () => {
     assert.ok(skipped <= 1 && (seen.counts as { records: number }).records + skipped >= 1, field);
   }
 });
+
+test('the name of a folder below a run cannot lead out of it', async () => {
+  const out = join(await temporaryFolder(), 'out');
+  const calibrate = (decider: string, claims: string): string[] => [
+    'calibrate',
+    run,
+    '--decider',
+    decider,
+    '--claims',
+    claims,
+    '--out',
+    out,
+  ];
+  const expected = 'expected letters, digits, ".", "_" or "-"';
+  await refuses(calibrate('../verdicts/gold', 'gold'), `--decider: got "../verdicts/gold", ${expected}`);
+  await refuses(calibrate('gold', ''), `--claims: got "", ${expected}`);
+  await refuses([...calibrate('gold', 'gold'), '--encoder', '..'], `--encoder: got "..", ${expected}`);
+});
+
+test('a common flag that changes nothing for a command is warned of', async () => {
+  const { warnings } = await hopgateJson(['data', 'doctor', file, '--out', 'nowhere', '--seed=14']);
+  assert.deepEqual((warnings as string[]).slice(0, 2), [
+    '--seed is of no effect: this command draws nothing',
+    '--out is of no effect: this command writes no folder',
+  ]);
+});

@@ -157,7 +157,7 @@ test('bad usage is exit 2 with one message and leaves nothing that looks finishe
     [[file, '--agent', 'scripted'], '--followups: expected a file of follow-ups for --agent scripted'],
     [[file, '--agent', 'chain', '--followups', given], '--followups: of no use with --agent chain'],
     [[file, '--agent', 'chain', '--budget', '0'], '--budget: got 0, expected a whole number of at least 1'],
-    [[file, '--agent', 'chain', '--top', 'many'], '--top: got no number, expected a whole number of at least 1'],
+    [[file, '--agent', 'chain', '--top', 'many'], '--top: got "many", expected a number'],
     [[file, '--agent', 'chain', '--b', '2'], '--b: got 2, expected a number in [0, 1]'],
     [[file, '--agent', 'chain', '--k1', '-1'], '--k1: got -1, expected a number of at least 0'],
     [

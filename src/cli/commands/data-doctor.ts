@@ -1,9 +1,10 @@
 import { FILE_FAULTS, RECORD_FAULTS, SKIP_REASONS, examine, openRecords, openSubset, writeSubset } from '../../../datasets/index.js';
-import type { Command } from '../command.js';
+import { type Command, READS_ONLY } from '../command.js';
 import { checkStrict, inputOptions, openOptions } from './input-options.js';
 
 export const dataDoctor: Command = {
   path: 'data doctor <file>',
+  ignores: READS_ONLY,
   describe: 'checks a dataset file and counts what is wrong with it, by kind',
   positionals: { file: 'dataset file, records folder or run folder' },
   options: {

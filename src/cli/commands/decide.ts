@@ -21,6 +21,7 @@ import { encoderOf, encoderOptions } from '../encoder-flags.js';
 import { resultOf } from '../finished.js';
 import { formatOption } from './input-options.js';
 import { numberIn } from '../number-flags.js';
+import { folderName } from '../run-flags.js';
 
 const DECIDERS = ['gold', 'small', 'file'] as const;
 
@@ -104,7 +105,7 @@ async function decideWith(flags: Flags, terminal: Terminal, opened: { close(): P
     if (flags[flag] !== undefined && flags.decider !== owner) throw new InputError(`--${flag}: of no use with --decider ${flags.decider}`);
   }
   const name = flags.name ?? flags.decider;
-  if (!/^\w[\w.-]*$/.test(name)) throw new InputError(`--name: got ${shown(name)}, expected letters, digits, ".", "_" or "-"`);
+  folderName('name', name);
   if (name !== flags.decider && (DECIDERS as readonly string[]).includes(name))
     throw new InputError(
       `--name: got ${shown(name)}, which is another decider's; verdicts of --decider ${flags.decider} need a name of their own`,
@@ -178,7 +179,7 @@ async function makeDecider(flags: Flags, opened: { close(): Promise<void> }[]): 
     case 'small': {
       if (flags.model === undefined) throw new InputError('--model: expected the folder of a small verifier for --decider small');
       if (flags.claims === undefined) throw new InputError('--claims: expected the name of claims in RUN/claims for --decider small');
-      const folder = runFolder.claims(flags.run, flags.claims);
+      const folder = runFolder.claims(flags.run, folderName('claims', flags.claims));
       const claims = await readRunClaims(folder);
       const { details } = await readSmallVerifier(flags.model);
       const encoder = await encoderOf(flags, details.encoder.name);

@@ -1,10 +1,11 @@
 import { readProfile } from '../../../runtime/index.js';
 import { explainProfile, isDiagnostic } from '../../evaluate/index.js';
-import type { Command } from '../command.js';
+import { type Command, READS_ONLY } from '../command.js';
 import { profilePath } from '../profile-path.js';
 
 export const explain: Command = {
   path: 'explain <profile>',
+  ignores: READS_ONLY,
   describe: 'a calibration profile in words: what to expect, where it holds, where it does not',
   positionals: { profile: 'profile.json, or the folder of a calibration' },
   options: {},

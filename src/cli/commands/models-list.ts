@@ -1,6 +1,6 @@
 import { modelFolder } from '../../core/homes.js';
 import { pulledModels, readEncoderRegistry } from '../../../runtime/index.js';
-import type { Command } from '../command.js';
+import { type Command, READS_ONLY } from '../command.js';
 
 export const modelDirOption = {
   'model-dir': { type: 'string', describe: 'where named models are; default: $HOPGATE_HOME/models' },
@@ -8,6 +8,7 @@ export const modelDirOption = {
 
 export const modelsList: Command = {
   path: 'models list',
+  ignores: READS_ONLY,
   describe: 'the encoders that have a name: where they are from, licence, pooling, prefixes, and whether they are here',
   options: { ...modelDirOption, registry: { type: 'string', describe: 'registry file with other addresses (a mirror)' } },
   run: async (args, terminal) => {

@@ -1,11 +1,12 @@
 import { CheckFailedError, InputError, shown } from '../../core/errors.js';
 import { modelFolder } from '../../core/homes.js';
 import { ENCODER_NAMES, checkPulled, isEncoderName, pulledModels, readEncoderRegistry } from '../../../runtime/index.js';
-import type { Command } from '../command.js';
+import { type Command, READS_ONLY } from '../command.js';
 import { modelDirOption } from './models-list.js';
 
 export const modelsVerify: Command = {
   path: 'models verify [name]',
+  ignores: READS_ONLY,
   describe: 'hashes the files of pulled encoders again and compares them with what the pull recorded; exit 1 on any difference',
   positionals: { name: 'one encoder; default: every one that is here' },
   options: { ...modelDirOption, registry: { type: 'string', describe: 'registry file with other addresses (a mirror)' } },
