@@ -2,7 +2,7 @@ import { readFile } from 'node:fs/promises';
 import { z } from 'zod';
 import { CLAIM_SOURCES, CLAIM_TEXTS } from '../src/core/claims.js';
 import { EVIDENCE_TEXTS, encoderIdentity } from '../src/core/embeddings.js';
-import { InputError } from '../src/core/errors.js';
+import { InputError, shown } from '../src/core/errors.js';
 import { canonicalJson } from '../src/core/hash.js';
 import { writeFileAtomic } from '../src/core/output-folder.js';
 import { AGGREGATIONS } from './margin.js';
@@ -152,6 +152,30 @@ export const profileSchema = z.strictObject({
 });
 export type Profile = z.infer<typeof profileSchema>;
 
+/** What single fields cannot say: parts that name the same thing have to agree. The first disagreement, or undefined. */
+function contradiction(profile: Profile): { field: string; message: string } | undefined {
+  const { selection: chosen, quantiles: spread } = profile;
+  if (profile.tau !== chosen.tau) return { field: 'tau', message: `got ${profile.tau}, expected ${chosen.tau} as in selection.tau` };
+  if (profile.extent !== chosen.extent)
+    return { field: 'extent', message: `got ${shown(profile.extent)}, expected ${shown(chosen.extent)} as in selection.extent` };
+  const wrongFold = profile.folds.findIndex((one) => one.tau !== one.selection.tau);
+  if (wrongFold >= 0) return { field: `folds.${wrongFold}.tau`, message: "expected the tau of the fold's own selection" };
+  if (profile.folds.length === 0 && profile.mode !== 'k-fold')
+    return { field: 'folds', message: 'got none: nothing is known about how this τ holds' };
+  if (spread.probabilities.length === 0) return { field: 'quantiles.probabilities', message: 'got none' };
+  for (const { name } of profile.datasets) {
+    const own = spread.datasets.find((one) => one.dataset === name);
+    if (!own) return { field: 'quantiles.datasets', message: `got none of ${name}` };
+    if (own.margins.length !== spread.probabilities.length || own.cosines.length !== spread.probabilities.length) {
+      return {
+        field: 'quantiles.datasets',
+        message: `${name}: expected ${spread.probabilities.length} margins and cosines, one for each probability`,
+      };
+    }
+  }
+  return undefined;
+}
+
 /** Reads a profile file. Throws InputError naming the field when one is missing, unknown or of another form. */
 export async function readProfile(path: string): Promise<Profile> {
   let content: string;
@@ -174,7 +198,11 @@ export async function readProfile(path: string): Promise<Profile> {
 /** Checks a value that should be a profile. `file` is only for the message. */
 export function parseProfile(value: unknown, file?: string): Profile {
   const parsed = profileSchema.safeParse(value);
-  if (parsed.success) return parsed.data;
+  if (parsed.success) {
+    const wrong = contradiction(parsed.data);
+    if (wrong) throw new InputError(`not a valid calibration profile: ${wrong.message}`, { file, field: wrong.field });
+    return parsed.data;
+  }
   const issue = parsed.error.issues[0];
   throw new InputError(`not a valid calibration profile: ${issue?.message ?? 'invalid'}`, {
     file,

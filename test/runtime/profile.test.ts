@@ -3,7 +3,16 @@ import { mkdtemp, readFile, readdir, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { test } from 'node:test';
-import { type ProfileUse, matchProfile, parseProfile, profileSchema, profileText, readProfile, writeProfile } from '../../runtime/index.js';
+import {
+  type Profile,
+  type ProfileUse,
+  matchProfile,
+  parseProfile,
+  profileSchema,
+  profileText,
+  readProfile,
+  writeProfile,
+} from '../../runtime/index.js';
 import { exampleProfile } from './example-profile.js';
 
 async function folder(): Promise<string> {
@@ -64,6 +73,21 @@ test('P34: fields inside folds and slices may not be left out either', () => {
     name: 'InputError',
     message: 'p.json, field folds.0.slices: not a valid calibration profile: Invalid input: expected array, received undefined',
   });
+});
+
+test('P34: parts that contradict each other are refused: another τ than the selected one, quantiles that are missing or of another length', () => {
+  const whole = exampleProfile();
+  const wrong = (changes: Partial<Profile>, field: string, message: string): void => {
+    assert.throws(() => parseProfile(exampleProfile(changes)), {
+      name: 'InputError',
+      message: `field ${field}: not a valid calibration profile: ${message}`,
+    });
+  };
+  wrong({ tau: 0.5 }, 'tau', 'got 0.5, expected 0.4 as in selection.tau');
+  wrong({ extent: 'calls always' }, 'extent', 'got "calls always", expected "between" as in selection.extent');
+  wrong({ folds: [] }, 'folds', 'got none: nothing is known about how this τ holds');
+  wrong({ quantiles: { probabilities: [], datasets: [] } }, 'quantiles.probabilities', 'got none');
+  wrong({ quantiles: { ...whole.quantiles, datasets: [] } }, 'quantiles.datasets', 'got none of hotpotqa');
 });
 
 test('refuses a file that is missing, no JSON, a folder, or has a field too many', async () => {
