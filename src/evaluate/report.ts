@@ -6,7 +6,7 @@ import { InputError } from '../core/errors.js';
 import { MANIFEST_NAME, type Manifest, checkedFile, readManifest } from '../core/manifest.js';
 import { explainProfile, extentWords, foldCells, isDiagnostic } from './explain.js';
 import { htmlPage, htmlParagraphs, htmlTable, escapeHtml, type Section } from './html-page.js';
-import { frontierPlot } from './plots.js';
+import type { frontierPlot } from './plots.js';
 import { type Replay, replayCells, replayNotes } from './replay.js';
 import { restoredReplay, storedReplay } from './stored-replay.js';
 
@@ -54,14 +54,16 @@ export async function readReportSources(folders: readonly string[]): Promise<Rep
 }
 
 /** The page and the same figures as plain data. `lead` stands first: a table and words of whoever makes the report. */
-export function buildReport(
+export async function buildReport(
   title: string,
   { calibrations, replays }: ReportSources,
   lead: readonly Section[] = [],
-): { html: string; json: object } {
+): Promise<{ html: string; json: object }> {
+  // The plotting libraries take longer to load than most commands run, and only a report draws.
+  const plots = await import('./plots.js');
   const sections = [
     ...lead,
-    ...calibrations.flatMap(calibrationSections),
+    ...calibrations.flatMap((one) => calibrationSections(one, plots.frontierPlot)),
     ...replays.map(replaySection),
     provenance([...calibrations, ...replays]),
   ];
@@ -75,7 +77,7 @@ export function buildReport(
   };
 }
 
-function calibrationSections({ name, profile, frontiers }: CalibrationResult): Section[] {
+function calibrationSections({ name, profile, frontiers }: CalibrationResult, draw: typeof frontierPlot): Section[] {
   return [
     {
       heading: `${name}: the verdict`,
@@ -84,7 +86,7 @@ function calibrationSections({ name, profile, frontiers }: CalibrationResult): S
     {
       heading: `${name}: frontier`,
       body: [
-        frontierPlot(
+        draw(
           frontiers.map(({ dataset, points }) => ({
             name: dataset,
             points: points.map((point) => ({ agreement: point.agreement, cut: point.call_cut })),

@@ -69,7 +69,7 @@ async function run(flags: Flags, terminal: Terminal): Promise<CommandResult> {
     { heading: 'What the gate saves and costs', body: htmlTable(HEADER, cells) + htmlParagraphs(NOTES) },
     { heading: 'What was built on the way', body: countsTable(counts) },
   ];
-  const { html, json } = buildReport('hopgate demo', await readReportSources([dir]), lead);
+  const { html, json } = await buildReport('hopgate demo', await readReportSources([dir]), lead);
   await out.file('report.html', html);
   await out.file('report.json', `${JSON.stringify({ rows, counts, ...json }, null, 2)}\n`);
   await out.finish({ counts });

@@ -25,7 +25,7 @@ async function run(flags: Flags, terminal: Terminal): Promise<CommandResult> {
   const options = { title: flags.title };
   const out = await openOutputFolder({ dir, kind: 'report', command: 'report', options, seed, inputs: sources.inputs, resume, force });
   if (!out.finished) {
-    const { html, json } = buildReport(flags.title, sources);
+    const { html, json } = await buildReport(flags.title, sources);
     await out.file('report.html', html);
     await out.file('report.json', `${JSON.stringify(json, null, 2)}\n`);
     await out.finish({ counts });
