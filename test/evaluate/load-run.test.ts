@@ -1,4 +1,6 @@
 import assert from 'node:assert/strict';
+import { rename } from 'node:fs/promises';
+import { join } from 'node:path';
 import { before, test } from 'node:test';
 import { openVectors } from '../../runtime/index.js';
 import { claimColumns } from '../../src/core/claims.js';
@@ -11,7 +13,7 @@ import { joinRuns } from '../../src/evaluate/join-runs.js';
 import { type LoadedRun, loadRun } from '../../src/evaluate/load-run.js';
 import { noExclusions } from '../../src/evaluate/question-run.js';
 import { hopgateJson } from '../support/cli.js';
-import { temporaryFile } from '../support/files.js';
+import { temporaryFile, temporaryFolder } from '../support/files.js';
 import { hotpotqaQuestions } from '../support/hotpotqa-file.js';
 import { embedWithWords, smallRun } from '../support/small-run.js';
 import { question } from './question-runs.js';
@@ -135,14 +137,14 @@ test('claims and verdicts of another run are refused, and the command that makes
   // The same folder, run again with another top: its records are the same, its trajectories are not.
   const again = await smallRun('hotpotqa', 0, 40);
   const source = await temporaryFile('hotpotqa.json', JSON.stringify(hotpotqaQuestions(40)));
-  await hopgateJson(['trajectories', 'run', source, '--dataset', 'hotpotqa', '--agent', 'chain', '--top', '1', '--force', '--out', again]);
+  await runUnder(again, source, ['--top', '1']);
   await assert.rejects(loadRun(again, { decider: 'gold', claims: 'gold', encoder: 'words' }), {
     name: 'InputError',
     message: `${runFolder.verdicts(again, 'gold')}: verdicts of another run: decided on other trajectories; decide again with "hopgate decide ${again} --decider gold --force"`,
   });
   // Other questions altogether: the claims are not theirs either.
   const others = await temporaryFile('hotpotqa.json', JSON.stringify(hotpotqaQuestions(50).slice(10)));
-  await hopgateJson(['trajectories', 'run', others, '--dataset', 'hotpotqa', '--agent', 'chain', '--force', '--out', again]);
+  await runUnder(again, others, []);
   await assert.rejects(loadRun(again, { decider: 'gold', claims: 'gold', encoder: 'words' }), {
     name: 'InputError',
     message: `${runFolder.claims(again, 'gold')}: claims of another run: built neither from this run's records nor from its source file; build them again with "hopgate claims build ${again} --source gold --force"`,
@@ -164,3 +166,12 @@ test('claims and verdicts of another run are refused, and the command that makes
   await embedWithWords(again, 'words2');
   assert.equal((await loadRun(again, { decider: 'gold', claims: 'gold', encoder: 'words2' })).questions.length, 40);
 });
+
+/** Runs the agent anew below claims, embeddings and verdicts that stay: what a copied folder is. `--force` alone would remove them. */
+async function runUnder(run: string, source: string, flags: readonly string[]): Promise<void> {
+  const derived = ['claims', 'embeddings', 'verdicts'];
+  const aside = await temporaryFolder();
+  for (const name of derived) await rename(join(run, name), join(aside, name));
+  await hopgateJson(['trajectories', 'run', source, '--dataset', 'hotpotqa', '--agent', 'chain', ...flags, '--force', '--out', run]);
+  for (const name of derived) await rename(join(aside, name), join(run, name));
+}
