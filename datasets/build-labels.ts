@@ -141,7 +141,14 @@ async function writeLabels(
   await out.file('leakage.json', `${JSON.stringify(report, null, 2)}\n`);
   await out.jsonl('quarantine.jsonl', survey.quarantine.entries);
   const warnings: string[] = [];
-  for (const split of ['train', 'dev'] as const) if (rows[split] === 0) warnings.push(`the ${split} split has no rows`);
+  for (const split of ['train', 'dev'] as const) {
+    const empty = LABELS.filter((label) => classes[split][label] === 0);
+    if (rows[split] === 0) warnings.push(`the ${split} split has no rows`);
+    else if (empty.length > 0)
+      warnings.push(
+        `the ${split} split has no row of the class ${empty.join(' and ')} (null is kept to the smaller of the other two classes)`,
+      );
+  }
   for (const [form, missing] of Object.entries(survey.claimsWithoutForm))
     if (missing === survey.claims) warnings.push(`no claim of this file has the form ${form}`);
   if (report.expected_pages.shared > 0)

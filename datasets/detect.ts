@@ -26,6 +26,7 @@ export async function detectDataset(file: string | readonly string[]): Promise<D
     if (++seen === LOOK_AT) break;
   }
   if (like) return like;
+  if (seen === 0) throw new InputError('no record in the file', { file: files[0] });
   const what = fields ? `the first record's fields are ${fields.join(', ')}` : `none of the first ${seen} records is a JSON object`;
   throw new InputError(`cannot tell which dataset this is (${what}); --dataset names it: ${DATASETS.join(', ')}`, { file: files[0] });
 }

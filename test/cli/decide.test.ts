@@ -115,6 +115,10 @@ test('bad usage is exit 2 with one message', async () => {
     [[run, '--decider', 'file'], '--verdicts: expected a file of verdicts for --decider file'],
     [[run, '--decider', 'gold', '--verdicts', 'x'], '--verdicts: of no use with --decider gold'],
     [[run, '--decider', 'file', '--verdicts', 'x', '--support', 'all'], '--support: of no use with --decider file'],
+    [
+      [run, '--decider', 'gold', '--name', 'small'],
+      `--name: got "small", which is another decider's; verdicts of --decider gold need a name of their own`,
+    ],
     [[run, '--decider', 'gold', '--name', '../x'], '--name: got "../x", expected letters, digits, ".", "_" or "-"'],
     [
       [nothing, '--decider', 'gold'],
