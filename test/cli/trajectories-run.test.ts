@@ -1,18 +1,16 @@
 import assert from 'node:assert/strict';
-import { spawn } from 'node:child_process';
-import { readFile, readdir, stat } from 'node:fs/promises';
+import { readFile, readdir } from 'node:fs/promises';
 import { join } from 'node:path';
-import { setTimeout as wait } from 'node:timers/promises';
 import { test } from 'node:test';
 import { readManifest } from '../../src/core/manifest.js';
-import { random } from '../../src/core/random.js';
 import { readRunQuestions } from '../../src/core/run-questions.js';
 import { collect } from '../../src/core/tables.js';
 import { bm25Identity } from '../../src/retrieval/index.js';
-import { commandFile, hopgate, hopgateJson } from '../support/cli.js';
+import { hopgate, hopgateJson } from '../support/cli.js';
 import { dataOrSkip } from '../support/data.js';
 import { temporaryFile, temporaryFolder } from '../support/files.js';
 import { hotpotqaQuestions } from '../support/hotpotqa-file.js';
+import { assertSurvivesKills } from '../support/killed-runs.js';
 
 const lines = (values: readonly unknown[]): string => values.map((one) => `${JSON.stringify(one)}\n`).join('');
 const questions = hotpotqaQuestions(6);
@@ -184,32 +182,15 @@ test('bad usage is exit 2 with one message and leaves nothing that looks finishe
   assert.deepEqual([ran.code, ran.stderr], [2, 'hopgate: --out: expected the folder that the result goes to\n']);
 });
 
-test('kill -9 at drawn moments, then --resume, ends with the bytes of an undisturbed run', async () => {
-  const file = await dataset(hotpotqaQuestions(1500));
-  const args = ['trajectories', 'run', file, '--agent', 'chain', '--quiet'];
-  const [whole, torn] = [await temporaryFolder(), await temporaryFolder()];
-  const started = performance.now();
-  await hopgateJson([...args, '--out', whole]);
-  const took = performance.now() - started;
-  const draw = random(13, 'kill');
-  let left = 0;
-  for (let kill = 0; kill < 10; kill++) {
-    const child = spawn(process.execPath, [commandFile, ...args, '--out', torn, '--resume'], { stdio: 'ignore', detached: true });
-    const ended = new Promise((resolve) => child.on('close', resolve));
-    await wait(took * (0.2 + 0.6 * draw.float()));
-    if (child.exitCode === null) process.kill(-(child.pid as number), 'SIGKILL');
-    await ended;
-    const finished = await stat(join(torn, 'manifest.json')).catch(() => undefined);
-    if (!finished) left++;
-  }
-  assert.ok(left > 0, 'no kill came before the run had ended');
-  await hopgateJson([...args, '--out', torn, '--resume']);
-  const names = await readdir(whole);
-  assert.deepEqual((await readdir(torn)).toSorted(), names.toSorted());
-  for (const name of names) assert.ok((await readFile(join(torn, name))).equals(await readFile(join(whole, name))), name);
-  // Resuming a finished run does nothing and says the same.
-  const again = await hopgateJson([...args, '--out', torn, '--resume']);
-  assert.equal((again.counts as { questions: number }).questions, 1500);
+test('killed ten times at drawn moments, trajectories run goes on with --resume to the bytes of an undisturbed run', async (t) => {
+  const file = await dataset(hotpotqaQuestions(2500));
+  await assertSurvivesKills(t, ['trajectories', 'run', file, '--agent', 'chain', '--quiet']);
+});
+
+test('resuming a finished run does nothing and says the same', async () => {
+  const args = ['trajectories', 'run', await dataset(hotpotqaQuestions(30)), '--agent', 'chain', '--out', await temporaryFolder()];
+  const first = await hopgateJson(args);
+  assert.deepEqual(await hopgateJson([...args, '--resume']), first);
 });
 
 test('696 of the 800 HotpotQA questions have follow-ups, the other 104 are left out', async (t) => {
