@@ -1,7 +1,7 @@
 import type { Kind } from './knowledge.js';
 
 /**
- * How pages say things. A placeholder names a fact: `{river}`; `{the:river}` puts "the" before names that take it, `{a:genre}` "a" or
+ * How pages say things. A mark in braces names a fact: `{river}`; `{the:river}` puts "the" before names that take it, `{a:genre}` "a" or
  * "an", `{on:born}` "on" before a day and "in" before a year. `{name}`, `{Name}` (with its article, as a sentence begins), `{last}`
  * (the surname), `{He}`, `{his}`, `{was}`, `{son}` and the like are filled from the entity itself.
  */
