@@ -20,6 +20,7 @@ export const KINDS = [
   'drafter-evaluation',
   'small-verifier',
   'small-verifier-evaluation',
+  'verifier',
   'calibration',
   'demo',
 ] as const;
