@@ -1,5 +1,8 @@
 import { random } from '../src/core/random.js';
 
+/** Evidence that an agent retrieved for one question: each loop's newly retrieved sentences as unit vectors, in loop order. */
+export type QuestionEvidence = readonly (readonly Float32Array[])[];
+
 /** Questions with the vectors that a drafter learns from, all of unit length and one width. */
 export interface Examples {
   dimensions: number;
@@ -7,6 +10,8 @@ export interface Examples {
   questions: readonly Float32Array[];
   /** For each question its claims' vectors in claim order; at least one. */
   claims: readonly (readonly Float32Array[])[];
+  /** For each question what an agent retrieved for it; undefined where that is not known. Only margin distillation reads it. */
+  evidence?: readonly (QuestionEvidence | undefined)[] | undefined;
 }
 
 /** One batch as row-major arrays; claims past the last slot are left out. */
@@ -49,6 +54,7 @@ export function chosenExamples(examples: Examples, indices: readonly number[]): 
     dimensions: examples.dimensions,
     questions: indices.map((index) => examples.questions[index] as Float32Array),
     claims: indices.map((index) => examples.claims[index] as readonly Float32Array[]),
+    evidence: examples.evidence && indices.map((index) => examples.evidence?.[index]),
   };
 }
 

@@ -3,9 +3,10 @@ import { random } from '../src/core/random.js';
 import { type AdamState, adamStep, disposeState } from './adam.js';
 import { type Checkpoints, type FitProgress, readCheckpoint, writeCheckpoint } from './checkpoint.js';
 import { type DrafterModel, forward, initialParameters, parameterTensors, predictDrafts } from './drafter-model.js';
+import { type EvidenceBatch, evidenceBatchOf } from './evidence.js';
 import { type Examples, batchOf } from './examples.js';
 import { draftQuality } from './draft-quality.js';
-import { drafterLoss } from './losses.js';
+import { type MarginTargets, drafterLoss, marginLoss } from './losses.js';
 import { type DrafterShape, layerSizes } from './shape.js';
 import { type Matching, matchTargets } from './slot-matching.js';
 import type { Tensor, Tf } from './tensors.js';
@@ -28,6 +29,8 @@ export interface FitOptions {
   matching: Matching;
   /** Weight of the count's cross-entropy beside the cosine loss. */
   countWeight: number;
+  /** Weight of the squared error of the margins on retrieved evidence, for the examples that have some; 0 or left out: none. */
+  marginWeight?: number | undefined;
   seed: number;
 }
 
@@ -113,6 +116,16 @@ export function trainStep(
     const { slots } = predictDrafts(tf, model, state.parameters, batch.questions);
     batch = matchTargets(batch, slots, shape.slots, dimensions);
   }
+  const { marginWeight = 0 } = options;
+  const evidence =
+    marginWeight > 0 && examples.evidence
+      ? evidenceBatchOf(
+          batch,
+          indices.map((index) => examples.evidence?.[index]),
+          shape.slots,
+          dimensions,
+        )
+      : undefined;
   const masks = dropoutMasks(shape.hidden, batch.size, options.dropout, options.seed, state.step);
   return tf.tidy(() => {
     const questions = tf.tensor2d(batch.questions, [batch.size, dimensions]);
@@ -122,15 +135,29 @@ export function trainStep(
       counts: tf.oneHot(tf.tensor1d(batch.counts, 'int32'), shape.counts),
     };
     const dropped = masks?.map((mask, layer) => tf.tensor2d(mask, [batch.size, shape.hidden[layer] as number]));
-    const { value, grads } = tf.valueAndGrads((...parameters: Tensor[]) =>
-      drafterLoss(tf, forward(tf, model, parameters, questions, dropped), targets, options.countWeight),
-    )([...state.parameters]);
+    const margins = evidence && marginTargets(tf, evidence, batch.size, shape.slots, dimensions);
+    const { value, grads } = tf.valueAndGrads((...parameters: Tensor[]) => {
+      const outputs = forward(tf, model, parameters, questions, dropped);
+      const loss = drafterLoss(tf, outputs, targets, options.countWeight);
+      return margins ? tf.add(loss, tf.mul(marginLoss(tf, outputs, margins), marginWeight)) : loss;
+    })([...state.parameters]);
     const loss = value.dataSync()[0] as number;
     if (!Number.isFinite(loss)) {
       throw new InputError(`the loss is ${loss} at step ${state.step + 1}: lower --learning-rate (it is ${options.learningRate})`);
     }
     return { state: adamStep(tf, state, grads, options), loss };
   });
+}
+
+function marginTargets(tf: Tf, evidence: EvidenceBatch, batch: number, slots: number, dimensions: number): MarginTargets {
+  const { size, sentences, loops } = evidence;
+  return {
+    chosen: tf.tensor2d(evidence.chosen, [size, batch]),
+    vectors: tf.tensor3d(evidence.vectors, [size, sentences, dimensions]),
+    unseen: tf.tensor3d(evidence.unseen, [size, loops, sentences]),
+    best: tf.tensor3d(evidence.best, [size, slots, loops]),
+    mask: tf.tensor3d(evidence.mask, [size, slots, loops]),
+  };
 }
 
 /** Zero moments and seeded weights. */

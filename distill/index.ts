@@ -2,7 +2,7 @@ export { type ClaimQuestion, type ClaimQuestions, type ClaimQuestionsOptions, re
 export type { Checkpoints, FitProgress } from './checkpoint.js';
 export { type BaselineQuality, type DraftQuality, baselineQuality, collapsed, draftQuality, meanClaimVectors } from './draft-quality.js';
 export { type DrafterModel, type Drafts, parameterTensors, predictDrafts } from './drafter-model.js';
-export { type Examples, chosenExamples, heldOutSplit } from './examples.js';
+export { type Examples, type QuestionEvidence, chosenExamples, heldOutSplit } from './examples.js';
 export { drafterOnnx, drafterParameters, drafterSafetensors } from './export.js';
 export { type FitHooks, type FitOptions, type FittedDrafter, fitDrafter } from './fit.js';
 export { type PairRows, encodedPairs, readPairRows } from './pair-rows.js';

@@ -1,6 +1,7 @@
 import { readFile } from 'node:fs/promises';
 import { z } from 'zod';
 import { DRAFTER_ONNX, DRAFTER_WEIGHTS, type DrafterDetails, type FrontierEntry, beatsBaselines } from '../src/core/drafter.js';
+import { InputError } from '../src/core/errors.js';
 import type { EncoderIdentity, Role } from '../src/core/embeddings.js';
 import { canonicalJson, sha256 } from '../src/core/hash.js';
 import type { Manifest } from '../src/core/manifest.js';
@@ -11,7 +12,7 @@ import type { Checkpoints } from './checkpoint.js';
 import type { ClaimQuestions } from './claim-questions.js';
 import { baselineQuality, collapsed, draftQuality, meanClaimVectors } from './draft-quality.js';
 import { type DrafterModel, parameterTensors } from './drafter-model.js';
-import { type Examples, chosenExamples, heldOutSplit } from './examples.js';
+import { type Examples, type QuestionEvidence, chosenExamples, heldOutSplit } from './examples.js';
 import { drafterOnnx, drafterSafetensors } from './export.js';
 import { type FitOptions, type FittedDrafter, fitDrafter } from './fit.js';
 import { parameterCount } from './shape.js';
@@ -31,6 +32,11 @@ export interface TrainOptions extends FitOptions {
   dir: string;
   /** Share of the different question texts that is held out for early stopping and the report, in [0, 1). */
   heldOut: number;
+  /**
+   * What an agent retrieved for questions of the claims, by the question's text, as vectors of the same encoder; with `marginWeight` the slots'
+   * margins on it are trained too. `evidenceText` says how the sentences were embedded, `files` stand for what was read.
+   */
+  evidence?: { byQuestion: ReadonlyMap<string, QuestionEvidence>; evidenceText: string; files: readonly string[] } | undefined;
   /** Numbers of training questions at which the drafter is also trained, for the learning curve. */
   learningCurve: readonly number[];
   /** Epochs between two checkpoints. */
@@ -63,12 +69,17 @@ export async function trainDrafter(
     command: 'drafter train',
     options: settings(claims, encoder.identity, backend, options),
     seed: options.seed,
-    inputs: [claims.input, ...(options.measuredFiles ?? [])],
+    inputs: [...new Set([claims.input, ...(options.evidence?.files ?? []), ...(options.measuredFiles ?? [])])],
     resume: options.resume,
     force: options.force,
   });
   if (out.finished) return out.finished;
   const { training, heldOut } = await vectors(claims, encoder, options);
+  if (training.evidence?.every((one) => one === undefined)) {
+    throw new InputError('--margin-run: none of the training questions is in these runs; questions are matched by their text', {
+      file: claims.input,
+    });
+  }
   const curve = await learningCurve(tf, training, heldOut, out, options);
   const fitted = await fitDrafter(tf, training, heldOut, options, {
     signal: options.signal,
@@ -87,6 +98,7 @@ export async function trainDrafter(
       questions: claims.questions.length,
       training: training.questions.length,
       held_out: heldOut.questions.length,
+      ...(training.evidence && { margin_questions: training.evidence.filter((one) => one !== undefined).length }),
       claims: claims.questions.reduce((sum, one) => sum + one.claims.length, 0),
       empty_claims: claims.emptyClaims,
       questions_over_slots: over.length,
@@ -115,6 +127,7 @@ async function vectors(
     dimensions: encoder.identity.dimensions,
     questions: questions.map((one) => byText.get(one.question) as Float32Array),
     claims: questions.map((one) => one.claims.map((claim) => byText.get(claim) as Float32Array)),
+    evidence: options.evidence && questions.map((one) => options.evidence?.byQuestion.get(one.question)),
   };
   const split = heldOutSplit(
     questions.map((one) => one.question),
@@ -254,6 +267,8 @@ function settings(claims: ClaimQuestions, identity: EncoderIdentity, backend: st
     patience: options.patience,
     matching: options.matching,
     'count-weight': options.countWeight,
+    'margin-weight': options.evidence ? (options.marginWeight ?? 0) : null,
+    'margin-evidence-text': options.evidence?.evidenceText ?? null,
     'held-out': options.heldOut,
     'learning-curve': [...options.learningCurve],
     'measured-on': options.measuredOn ?? null,

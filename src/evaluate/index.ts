@@ -42,3 +42,4 @@ export { type ThresholdCurve, thresholdCurve } from './threshold-curve.js';
 export { type TrainList, readTrainList } from './train-list.js';
 export { type StandIn, draftedStandIn, storedMeanClaims } from './stand-in.js';
 export { FRONTIER_AGREEMENT, drafterFrontier } from './drafter-frontier.js';
+export { type RunEvidence, runEvidence } from './run-evidence.js';

@@ -21,7 +21,7 @@ import {
   trainDrafter,
 } from '../../../distill/index.js';
 import type { Command, CommonFlags, Terminal } from '../command.js';
-import { FRONTIER_AGREEMENT, type Repeats, REPEATS, drafterFrontier } from '../../evaluate/index.js';
+import { FRONTIER_AGREEMENT, type Repeats, REPEATS, drafterFrontier, runEvidence } from '../../evaluate/index.js';
 import { frontierWords } from '../frontier-words.js';
 import { manifestsOf } from '../run-flags.js';
 
@@ -55,6 +55,13 @@ export const drafterTrain: Command = {
     'learning-rate': { type: 'number', default: 0.001, describe: "of Adam's steps" },
     'weight-decay': { type: 'number', default: 0, describe: 'decoupled weight decay' },
     'count-weight': { type: 'number', default: 0.1, describe: "weight of the number of claims' cross-entropy beside the cosine loss" },
+    'margin-run': {
+      type: 'string',
+      array: true,
+      nargs: 1,
+      describe: 'run of training questions on whose evidence slots also learn the margins of their claims; may be given again',
+    },
+    'margin-weight': { type: 'number', describe: 'weight of the squared error of those margins; default: 1' },
     matching: { type: 'string', choices: MATCHINGS, default: MATCHINGS[0], describe: 'which claim a slot learns' },
     'held-out': { type: 'number', default: 0.1, describe: 'share of the questions kept for early stopping and the report' },
     'learning-curve': { type: 'string', describe: 'comma list of numbers of training questions at which it is trained too' },
@@ -96,8 +103,10 @@ export const drafterTrain: Command = {
     const shown = stagedProgress(terminal);
     try {
       const runs = (args.run as string[] | undefined) ?? [];
+      const marginRuns = (args['margin-run'] as string[] | undefined) ?? [];
       const manifest = await trainDrafter(claims, encoder, opened, {
         ...options,
+        ...(marginRuns.length > 0 && { evidence: await runEvidence(marginRuns, encoder.identity) }),
         onProgress: (...at) => shown.update(...at),
         ...(runs.length > 0 && (await measurement(runs, encoder.identity, claims.source, args, terminal))),
       });
@@ -183,6 +192,7 @@ function trainOptions(args: { [name: string]: unknown } & CommonFlags, terminal:
     weightDecay: numberIn(args, 'weight-decay', { from: 0 }),
     learningRate: numberIn(args, 'learning-rate', { above: 0 }),
     countWeight: numberIn(args, 'count-weight', { from: 0 }),
+    marginWeight: marginWeight(args),
     batch: integerIn(args, 'batch', 1),
     epochs: integerIn(args, 'epochs', 1),
     patience: integerIn(args, 'patience', 0),
@@ -195,6 +205,14 @@ function trainOptions(args: { [name: string]: unknown } & CommonFlags, terminal:
     force: args.force,
     signal: terminal.signal,
   };
+}
+
+/** Without runs there is no evidence to weigh. */
+function marginWeight(args: { [name: string]: unknown }): number | undefined {
+  const given = args['margin-weight'] !== undefined;
+  if (args['margin-run'] !== undefined) return given ? numberIn(args, 'margin-weight', { above: 0 }) : 1;
+  if (given) throw new InputError('--margin-weight: expected --margin-run beside it, which names the evidence');
+  return undefined;
 }
 
 function numberIn(args: { [name: string]: unknown }, name: string, range: { from?: number; above?: number; below?: number }): number {
