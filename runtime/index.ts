@@ -28,14 +28,13 @@ export {
   writeProfile,
 } from './profile.js';
 export { DTYPES, type Dtype } from './transformers-model.js';
-export {
-  type EncodedPairs,
-  type LabelScores,
-  type SmallVerifier,
-  labelOf,
-  openSmallVerifier,
-  readSmallVerifier,
-} from './small-verifier.js';
+export { type LabelScores, labelOf } from './label-scores.js';
+export { PROVIDERS, type ProviderChoice } from './onnx-session.js';
+export { type EncodedPairs, type SmallVerifier, openSmallVerifier, readSmallVerifier } from './small-verifier.js';
+export { type KeysAndValues, MAY_NOT_ATTEND, type VerifierGraph, type VerifierPass, openVerifierGraph } from './verifier-model.js';
+export { type NaiveOptions, scoreNaive } from './verifier-naive.js';
+export { type LabelTokens, type TokenCounts, type TreeScorer, type TreeScorerOptions, treeScorer } from './verifier-scorer.js';
+export { type TreePrompt } from './verifier-tree.js';
 export { type ModelState, checkPulled, pullModel, pulledModels } from './pulled-models.js';
 export { type Vectors, openVectors } from './vectors.js';
 export { type WriteEmbeddingsOptions, writeEmbeddings } from './write-embeddings.js';

@@ -1,22 +1,14 @@
 import { readFile } from 'node:fs/promises';
-import { labelSaid } from '../src/core/class-report.js';
 import type { EncoderIdentity } from '../src/core/embeddings.js';
 import { InputError, ProfileMismatchError } from '../src/core/errors.js';
 import { canonicalJson } from '../src/core/hash.js';
-import { LABELS, type Label } from '../src/core/labels.js';
+import { LABELS } from '../src/core/labels.js';
 import { checkedFile, readManifest } from '../src/core/manifest.js';
 import { type Pair, type TextWords, pairFeatureWidth, pairTexts, readWords, writePairFeatures } from '../src/core/pair-features.js';
 import { SMALL_VERIFIER_ONNX, type SmallVerifierDetails, smallVerifierDetails } from '../src/core/small-verifier.js';
-import type { LogProb } from '../src/core/units.js';
 import type { Encoder } from './encoder.js';
+import type { LabelScores } from './label-scores.js';
 import { openOnnxModel } from './onnx-session.js';
-
-/** The log-probabilities that a verifier gives the three labels. */
-export interface LabelScores {
-  lp_match: LogProb;
-  lp_partial: LogProb;
-  lp_null: LogProb;
-}
 
 /** Encoded texts and read words of some pairs, so that they can be scored one by one without encoding again. */
 export interface EncodedPairs {
@@ -113,11 +105,6 @@ export async function readSmallVerifier(folder: string): Promise<{ details: Smal
   }
   const file = await checkedFile(folder, manifest, SMALL_VERIFIER_ONNX);
   return { details: parsed.data, sha256: manifest.outputs.find((one) => one.name === SMALL_VERIFIER_ONNX)?.sha256 as string, file };
-}
-
-/** The label that the scores say; a tie is no match (method.md §4). */
-export function labelOf({ lp_match, lp_partial, lp_null }: LabelScores): Label {
-  return LABELS[labelSaid([lp_match, lp_partial, lp_null])] as Label;
 }
 
 const SCORED_PAIRS = 512;
