@@ -1,5 +1,5 @@
-// Runs every test file (or those whose path contains one of the arguments), lists what was skipped and why, and fails when no test ran
-// or when a part named in HOPGATE_TEST_REQUIRE was missing.
+// Runs every test file (or those whose path contains one of the arguments), lists what was skipped and why and what took longest, and fails
+// when no test ran or when a part named in HOPGATE_TEST_REQUIRE was missing.
 import { appendFileSync, readdirSync } from 'node:fs';
 import { dirname, join, relative } from 'node:path';
 import { run } from 'node:test';
@@ -12,8 +12,11 @@ interface TestEvent {
   file?: string;
   skip?: string | boolean;
   todo?: string | boolean;
-  details?: { type?: string; error?: unknown };
+  details?: { type?: string; error?: unknown; duration_ms?: number };
+  nesting?: number;
 }
+
+const LONGEST = 20;
 
 const folder = dirname(fileURLToPath(import.meta.url));
 const wanted = process.argv.slice(2).map((one) => one.replace(/^test\//, '').replace(/\.ts$/, '.js'));
@@ -28,10 +31,12 @@ const required = (process.env.HOPGATE_TEST_REQUIRE ?? '').split(',').filter((one
 const counts = { passed: 0, failed: 0, skipped: 0 };
 const failures: string[] = [];
 const skips = new Map<string, string[]>();
+const times: { label: string; seconds: number }[] = [];
 
 const stream = run({ files, concurrency: 2 });
 stream.on('test:pass', (event: TestEvent) => {
   if (isContainer(event)) return;
+  if (event.nesting === 0) times.push({ label: label(event), seconds: (event.details?.duration_ms ?? 0) / 1000 });
   if (event.skip === undefined && event.todo === undefined) {
     counts.passed++;
     return;
@@ -49,6 +54,10 @@ const shown = stream.compose(new spec());
 shown.pipe(process.stdout);
 await finished(shown);
 
+console.log('\nLongest:');
+for (const { label: name, seconds } of times.toSorted((a, b) => b.seconds - a.seconds).slice(0, LONGEST)) {
+  console.log(`  ${seconds.toFixed(1).padStart(6)} s  ${name}`);
+}
 if (skips.size > 0) console.log('\nSkipped:');
 for (const [reason, names] of skips) {
   console.log(`  ${reason} (${names.length})`);
