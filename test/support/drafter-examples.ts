@@ -1,4 +1,6 @@
-import { type Examples, type FitOptions, SHAPES } from '../../distill/index.js';
+import { type DrafterShape, type Examples, type FitOptions, SHAPES } from '../../distill/index.js';
+import { batchOf } from '../../distill/examples.js';
+import { safetensorsBytes } from '../../src/core/safetensors.js';
 import { patternQuestions, wordEncoder } from './word-encoder.js';
 
 /** Vectors of pattern questions, for fits that take a moment. */
@@ -30,4 +32,20 @@ export function fitOptions(over: Partial<FitOptions> = {}): FitOptions {
     seed: 13,
     ...over,
   };
+}
+
+/** Examples as a safetensors file for a program in another language: `questions`, `claims`, `mask` and `counts` as training batches them. */
+export function examplesSafetensors(examples: Examples, { slots, counts }: DrafterShape): Buffer {
+  const all = batchOf(
+    examples,
+    examples.questions.map((_, index) => index),
+    slots,
+    counts,
+  );
+  return safetensorsBytes([
+    { name: 'questions', shape: [all.size, examples.dimensions], values: all.questions },
+    { name: 'claims', shape: [all.size, slots, examples.dimensions], values: all.targets },
+    { name: 'mask', shape: [all.size, slots], values: all.mask },
+    { name: 'counts', shape: [all.size], values: Float32Array.from(all.counts) },
+  ]);
 }
