@@ -1,0 +1,86 @@
+"""The stages of a run: train, then merge and export; each goes on where a killed one stopped."""
+
+from __future__ import annotations
+
+import shutil
+from dataclasses import dataclass
+from pathlib import Path
+
+import torch
+
+from .errors import TrainerError
+from .events import emit
+from .export import Export, export
+from .files import read_json, write_json
+from .fit import Fit, fit
+from .job import Job, read_job
+from .merge import golden_scores
+from .model import find_base, find_device, load_base, save_adapter, with_adapter
+from .parallel import close_world, open_world, wait_for_all
+from .settings import Settings, resolved
+
+
+@dataclass(frozen=True)
+class Options:
+    job: Path
+    out: Path
+    resume: bool
+    train: bool
+    export: bool
+    external_above: int
+
+
+def run(options: Options) -> None:
+    """Trains and exports a job. Everything that is only needed on the way stands in `OUT.work` until the export is whole."""
+    job = read_job(options.job)
+    out, work = options.out, options.out.with_name(f"{options.out.name}.work")
+    world = open_world()
+    try:
+        device = find_device(world.local_rank)
+        settings = resolved(job.plan.settings, cuda=device.cuda, bf16=device.bf16)
+        if not _begin(options, job, settings, work):
+            return
+        torch.use_deterministic_algorithms(True, warn_only=True)
+        emit("stage", name="load")
+        base = find_base(job, settings)
+        if options.train:
+            model = with_adapter(load_base(base, settings, device, full=False), settings, head=job.plan.head)
+            if world.first:
+                write_json(out / "effective.json", settings.as_json())
+            emit("stage", name="train")
+            fit(model, job, Fit(settings, device, world, work), resume=options.resume)
+            if world.first:
+                save_adapter(model, out / "adapter", settings)
+                if settings.quantisation != "none":
+                    write_json(work / "quantised-golden.json", golden_scores(model.get_base_model(), job.plan, settings, job.golden))
+            del model
+            if device.cuda:
+                torch.cuda.empty_cache()
+        wait_for_all(world)
+    finally:
+        close_world(world)
+    if world.first and options.export:
+        if not (out / "adapter" / "adapter_model.safetensors").is_file():
+            raise TrainerError("missing-file", "no adapter to export: train first", file="adapter/adapter_model.safetensors")
+        trained = read_json(out / "effective.json")
+        if trained != settings.as_json():
+            raise TrainerError("settings", "the adapter was trained with other settings than this job's", file="effective.json")
+        export(Export(job, settings, base, device, out, work, options.external_above))
+        shutil.rmtree(work, ignore_errors=True)
+    emit("done", out=str(out))
+
+
+def _begin(options: Options, job: Job, settings: Settings, work: Path) -> bool:
+    """Whether there is something left to do; refuses to write over what is there already."""
+    out = options.out
+    if (out / "export.json").exists():
+        finished = read_json(out / "export.json")
+        same = isinstance(finished, dict) and finished.get("settings") == settings.as_json()
+        if options.resume and same:
+            emit("done", out=str(out))
+            return False
+        raise TrainerError("out-exists", "holds a finished export, expected a new folder", file=str(out))
+    begun = (out.is_dir() and any(out.iterdir())) or work.exists()
+    if options.train and begun and not options.resume:
+        raise TrainerError("out-exists", "holds an unfinished run; go on with --resume, or name a new folder", file=str(out))
+    return True
