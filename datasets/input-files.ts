@@ -1,7 +1,8 @@
 import { readdir, stat } from 'node:fs/promises';
 import { basename, dirname, join } from 'node:path';
 import { InputError } from '../src/core/errors.js';
-import { MANIFEST_NAME } from '../src/core/manifest.js';
+import { MANIFEST_NAME, UNFINISHED_NAME } from '../src/core/manifest.js';
+import { LOCK_NAME } from '../src/core/pinned-files.js';
 
 /** What a path on the command line names: an output folder of this product, or dataset files in the order in which they are read. */
 export type NamedInput = { folder: string } | { files: string[] };
@@ -16,8 +17,12 @@ export async function inputFiles(path: string): Promise<NamedInput> {
   const found = await stat(path).catch(() => undefined);
   if (found?.isDirectory()) {
     const names = await readdir(path);
-    const data = names.filter((name) => DATA_FILE.test(name)).toSorted();
-    if (names.includes(MANIFEST_NAME) || names.includes('.unfinished') || data.length === 0) return { folder: path };
+    const data = names.filter((name) => DATA_FILE.test(name) && name !== LOCK_NAME).toSorted();
+    if (names.includes(MANIFEST_NAME) || names.includes(UNFINISHED_NAME)) return { folder: path };
+    const begun = names.find((name) => name.endsWith('.part'));
+    if (begun !== undefined)
+      throw new InputError(`the download of ${begun.slice(0, -'.part'.length)} is unfinished; the same command goes on`, { file: path });
+    if (data.length === 0) return { folder: path };
     checkOneSplit(path, data);
     return { files: data.map((name) => join(path, name)) };
   }
@@ -36,7 +41,7 @@ export async function inputFiles(path: string): Promise<NamedInput> {
   return { files: [path] };
 }
 
-const DATA_FILE = /^[^.].*\.(parquet|jsonl?(\.gz)?)$/;
+const DATA_FILE = /^[^.].*(?<!\.part)\.(parquet|jsonl?(\.gz)?)$/;
 const SHARD = /^(.*)-(\d{5})-of-(\d{5})(\..*)$/;
 
 async function matching(pattern: string): Promise<string[]> {

@@ -107,7 +107,8 @@ function plain(value: unknown): unknown {
   if (value === undefined || value === null) return null;
   if (typeof value === 'bigint') return Number.isSafeInteger(Number(value)) ? Number(value) : String(value);
   if (typeof value !== 'object') return value;
-  if (value instanceof Date) return value.toISOString();
+  // A date without a time of day comes as the midnight that it begins with.
+  if (value instanceof Date) return value.toISOString().replace('T00:00:00.000Z', '');
   if (Array.isArray(value)) return value.map(plain);
   if (ArrayBuffer.isView(value)) return Array.from(value as unknown as ArrayLike<unknown>, plain);
   return Object.fromEntries(Object.entries(value).map(([name, inner]) => [name, plain(inner)]));

@@ -78,7 +78,8 @@ async function* readChunks(file: string, size: number, options: RawOptions): Asy
   let offset = 0;
   const source = createReadStream(file, { highWaterMark: chunkBytes });
   // The pipeline hands an error of the file on to the unpacked stream, from which it is thrown here.
-  const stream = packed ? (pipeline(source, createGunzip({ chunkSize: chunkBytes }), () => undefined) as Transform) : source;
+  const unpacking = packed ? createGunzip({ chunkSize: chunkBytes }) : undefined;
+  const stream = unpacking ? (pipeline(source, unpacking, () => undefined) as Transform) : source;
   try {
     for await (const data of stream) {
       options.signal?.throwIfAborted();
@@ -86,6 +87,8 @@ async function* readChunks(file: string, size: number, options: RawOptions): Asy
       offset += (data as Buffer).length;
       options.onProgress?.(source.bytesRead, size);
     }
+    // Zeros may pad an archive; unpacking ends at them, and what stands behind would be lost without a word.
+    if (unpacking && unpacking.bytesWritten < size) await refuseAllButZeros(file, unpacking.bytesWritten);
   } catch (error) {
     if (packed && (error as NodeJS.ErrnoException).code?.startsWith('Z_'))
       throw new InputError(`truncated or damaged gzip file (${(error as Error).message}) behind byte ${offset} of its content`, { file });
@@ -93,6 +96,19 @@ async function* readChunks(file: string, size: number, options: RawOptions): Asy
   } finally {
     stream.destroy();
     source.destroy();
+  }
+}
+
+async function refuseAllButZeros(file: string, from: number): Promise<void> {
+  let offset = from;
+  for await (const data of createReadStream(file, { start: from })) {
+    const other = (data as Buffer).findIndex((byte) => byte !== 0);
+    if (other >= 0)
+      throw new InputError(
+        `the gzip archive ends at byte ${from}, and something else begins at byte ${offset + other}: it is not read past zeros`,
+        { file },
+      );
+    offset += (data as Buffer).length;
   }
 }
 

@@ -1,3 +1,4 @@
+import { stat } from 'node:fs/promises';
 import { join } from 'node:path';
 import { InputError } from '../src/core/errors.js';
 import {
@@ -32,13 +33,14 @@ export interface ModelState {
   files: LockEntry[];
 }
 
-/** What the lock files of a model folder say; nothing is hashed or contacted. */
+/** What the lock files of a model folder say, and whether their files are there; nothing is hashed or contacted. */
 export async function pulledModels(modelDir: string, registry: { [name in EncoderName]: KnownEncoder }): Promise<ModelState[]> {
   const states: ModelState[] = [];
   for (const name of ENCODER_NAMES) {
     const folder = join(modelDir, name);
     const files = await readLock(folder);
-    const whole = registry[name].files.every((file) => files.some((one) => one.name === file.name));
+    const there = await Promise.all(registry[name].files.map((file) => isThere(join(folder, file.name))));
+    const whole = registry[name].files.every((file, index) => there[index] && files.some((one) => one.name === file.name));
     states.push({ name, folder, state: files.length === 0 ? 'absent' : whole ? 'pulled' : 'unfinished', files });
   }
   return states;
@@ -54,4 +56,11 @@ export async function checkPulled(name: string, folder: string, known: KnownEnco
   for (const entry of lock) await checkFile(join(folder, entry.name), entry, join(folder, LOCK_NAME));
   const missing = known.files.find((file) => !lock.some((one) => one.name === file.name));
   if (missing) throw new InputError(`the pull is unfinished (no ${missing.name}); hopgate models pull ${name} goes on`, { file: folder });
+}
+
+async function isThere(path: string): Promise<boolean> {
+  return stat(path).then(
+    (found) => found.isFile(),
+    () => false,
+  );
 }

@@ -99,8 +99,9 @@ async function attempt(url: string, part: string, options: DownloadOptions): Pro
     const signal = options.signal ? AbortSignal.any([options.signal, idle.signal]) : idle.signal;
     const { response, revision } = await request(url, { offset, validator: known?.validator ?? null, signal });
     timer.refresh();
-    if (response.status === 206 && known && continues(response, offset, known)) {
-      await append(response, part, { from: offset, total: known.bytes, timer, options });
+    const total = response.status === 206 && known ? continuedTotal(response, offset, known) : undefined;
+    if (known && total !== undefined) {
+      await append(response, part, { from: offset, total, timer, options });
       return known.revision;
     }
     if (response.status === 206 || response.status === 416) {
@@ -109,6 +110,7 @@ async function attempt(url: string, part: string, options: DownloadOptions): Pro
       await rm(`${part}.json`, { force: true });
       throw new Interrupted('the host now has another file than the one that was begun');
     }
+    refuseOtherContent(url, response);
     const state: PartState = { url, validator: validatorOf(response), bytes: lengthOf(response), revision };
     // Emptied first: a kill between these lines must not leave old bytes under a new description. All at once, since a connection that
     // breaks before its content is asked for takes with it what has arrived.
@@ -182,12 +184,26 @@ async function request(
   throw new InputError(`${url}: more than ${MOST_REDIRECTS} redirects`);
 }
 
-/** Whether an answer of 206 goes on behind the bytes that are here, in the same file. */
-function continues(response: Response, offset: number, known: PartState): boolean {
-  const [, from, total] = /^bytes (\d+)-\d+\/(\d+|\*)$/.exec(response.headers.get('content-range') ?? '') ?? [];
-  if (Number(from) !== offset || (known.bytes !== null && total !== '*' && Number(total) !== known.bytes)) return false;
+/**
+ * Size of the file that an answer of 206 goes on with, behind the bytes that are here; undefined where it is another file, or where neither
+ * this answer nor the first one says how long the file is: a range that ends early would then pass for the end of the file.
+ */
+function continuedTotal(response: Response, offset: number, known: PartState): number | undefined {
+  const [, from, said] = /^bytes (\d+)-\d+\/(\d+|\*)$/.exec(response.headers.get('content-range') ?? '') ?? [];
+  const total = said === undefined || said === '*' ? known.bytes : Number(said);
+  if (Number(from) !== offset || total === null || (known.bytes !== null && total !== known.bytes)) return undefined;
   const now = validatorOf(response);
-  return now === null || now === known.validator;
+  return now === null || now === known.validator ? total : undefined;
+}
+
+/** Throws InputError for a web page (a login, an error) and for content whose end would look like a cut: neither length nor chunks. */
+function refuseOtherContent(url: string, response: Response): void {
+  const { headers } = response;
+  const type = (headers.get('content-type') ?? '').toLowerCase();
+  if (/^(text\/html|application\/xhtml)/.test(type))
+    throw new InputError(`${url}: got a web page (content-type ${type}), expected a file; the host may ask for a login first`);
+  if (headers.get('content-length') === null && headers.get('transfer-encoding') === null)
+    throw new InputError(`${url}: the host says neither how long the file is nor where it ends, so that a cut would go unnoticed`);
 }
 
 /** A weak ETag promises nothing about single bytes (RFC 9110, 13.1.5). */

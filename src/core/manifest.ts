@@ -1,10 +1,12 @@
-import { readFile } from 'node:fs/promises';
+import { readFile, readdir } from 'node:fs/promises';
 import { join } from 'node:path';
 import { z } from 'zod';
 import { InputError } from './errors.js';
 import { hashFile } from './hash.js';
 
 export const MANIFEST_NAME = 'manifest.json';
+/** Stands in an output folder while it is being made. */
+export const UNFINISHED_NAME = '.unfinished';
 
 /** The kinds of output folders (architecture.md §4). */
 export const KINDS = [
@@ -68,9 +70,10 @@ export async function readManifest(folder: string, kind?: Kind | readonly Kind[]
   try {
     content = await readFile(file, 'utf8');
   } catch {
-    throw new InputError('no manifest.json: not a finished output folder of this product (an interrupted run goes on with --resume)', {
-      file: folder,
-    });
+    const names = await readdir(folder).catch(() => undefined);
+    if (!names) throw new InputError('no such folder', { file: folder });
+    const hint = names.includes(UNFINISHED_NAME) ? ': the run that makes it was interrupted; the same command with --resume goes on' : '';
+    throw new InputError(`no manifest.json, so not a finished output folder of this product${hint}`, { file: folder });
   }
   let value: unknown;
   try {

@@ -7,7 +7,7 @@ import { InputError, fromSystem } from './errors.js';
 import { canonicalJson, hashFile } from './hash.js';
 import { type Journal, openJournal } from './journal.js';
 import { writeJsonl } from './jsonl.js';
-import { type Json, MANIFEST_NAME, type Kind, type Manifest, checkedManifest, readManifest } from './manifest.js';
+import { type Json, MANIFEST_NAME, type Kind, type Manifest, UNFINISHED_NAME, checkedManifest, readManifest } from './manifest.js';
 import { product } from './product.js';
 import { derivedFolders } from './run-folder.js';
 
@@ -60,7 +60,7 @@ export interface OutputFolder {
 
 export async function openOutputFolder(settings: OutputSettings): Promise<OutputFolder> {
   const { dir } = settings;
-  const work = join(dir, '.unfinished');
+  const work = join(dir, UNFINISHED_NAME);
   const inputs = await Promise.all(
     settings.inputs.map(async (file) => ({
       name: basename(file),

@@ -29,6 +29,9 @@ const lockEntry = z.strictObject({
 export type LockEntry = z.infer<typeof lockEntry>;
 const lockSchema = z.strictObject({ format_version: z.literal(1), files: z.array(lockEntry) });
 
+/** A commit of a git host, as its answers name it; a branch or a tag may move. */
+const COMMIT = /^[0-9a-f]{40}$/;
+
 export interface PinnedFile {
   name: string;
   /** `{revision}` in it is replaced by the locked revision, else by `revision`, else by the commit that the first answer names, else by `branch`. */
@@ -75,7 +78,15 @@ export async function fetchFiles(folder: string, files: readonly PinnedFile[], o
     const asked = locked?.revision ?? file.revision ?? commit ?? options.branch ?? '';
     const address = file.address.replace('{revision}', asked);
     const { part, revision } = await download(address, path, options);
+    if (revision !== null && COMMIT.test(asked) && revision !== asked) {
+      await dropDownload(path);
+      throw new InputError(`${address}: the host served commit ${revision}, expected ${asked}: files of two commits are not mixed`);
+    }
     const got = await hashFile(part);
+    if (got.bytes === 0) {
+      await dropDownload(path);
+      throw new InputError(`${address}: got an empty file`);
+    }
     if ((pin.sha256 ?? got.sha256) !== got.sha256 || (pin.bytes ?? got.bytes) !== got.bytes) {
       await dropDownload(path);
       const hint = locked ? ` (delete ${join(folder, LOCK_NAME)} to take what the host has now)` : '';

@@ -175,7 +175,7 @@ test('bad flags and missing parts are exit 2 with one message that names them', 
     [['calibrate', hotpotqa, ...sources], '--out: expected a folder for the profile'],
     [
       ['calibrate', hotpotqa, '--decider', 'verifier', '--claims', 'gold', '--encoder', 'words', '--out', out],
-      `${runFolder.verdicts(hotpotqa, 'verifier')}: no manifest.json: not a finished output folder of this product (an interrupted run goes on with --resume)`,
+      `${runFolder.verdicts(hotpotqa, 'verifier')}: no such folder`,
     ],
     [['replay', hotpotqa, ...sources, '--out', out], '--systems gate: needs a threshold; give --profile or --tau'],
     [['replay', hotpotqa, ...sources, '--tau', '0.4', '--transfer', '--out', out], '--transfer: of no use without --profile'],

@@ -122,7 +122,7 @@ test('bad usage is exit 2 with one message', async () => {
     [[run, '--decider', 'gold', '--name', '../x'], '--name: got "../x", expected letters, digits, ".", "_" or "-"'],
     [
       [nothing, '--decider', 'gold'],
-      `${nothing}: no manifest.json: not a finished output folder of this product (an interrupted run goes on with --resume)`,
+      `${nothing}: no such folder`,
     ],
   ];
   await Promise.all(

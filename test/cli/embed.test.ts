@@ -108,7 +108,7 @@ test('bad input is exit 2 with one message, and leaves no finished folder', asyn
     ],
     [
       [run.dir, '--claims', 'heuristic'],
-      `${join(run.dir, 'claims', 'heuristic')}: no manifest.json: not a finished output folder of this product (an interrupted run goes on with --resume)`,
+      `${join(run.dir, 'claims', 'heuristic')}: no such folder`,
     ],
     [
       [run.dir, '--claim-text', 'subquestion'],
@@ -122,7 +122,7 @@ test('bad input is exit 2 with one message, and leaves no finished folder', asyn
     [[file, '--out', join(dir, 'x')], `${file}, line 1, field role: Invalid option: expected one of "query"|"passage"`],
     [
       [join(dir, 'nothing')],
-      `${join(dir, 'nothing')}: no manifest.json: not a finished output folder of this product (an interrupted run goes on with --resume)`,
+      `${join(dir, 'nothing')}: no such folder`,
     ],
   ];
   for (const [args, message] of cases) {

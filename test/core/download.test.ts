@@ -1,5 +1,6 @@
 import assert from 'node:assert/strict';
 import { readFile, readdir, writeFile } from 'node:fs/promises';
+import { type AddressInfo, createServer } from 'node:net';
 import { dirname, join } from 'node:path';
 import { test } from 'node:test';
 import fc from 'fast-check';
@@ -120,6 +121,40 @@ test('content of unknown length ends where the host ends it, and a whole part is
     server.requests.map((request) => request.range),
     [undefined, `bytes=${SIZE}-`],
   );
+});
+
+test('where the first answer gave no length, the range that goes on says how long the file is', async (t) => {
+  const server = await one(t, { chunked: true, cuts: [100_000, 50_000] });
+  const { bytes } = await fetchFrom(server);
+  assert.deepEqual(bytes, Buffer.from(content('a')));
+  assert.deepEqual(
+    server.requests.map((request) => request.range),
+    [undefined, 'bytes=100000-', 'bytes=150000-'],
+  );
+});
+
+test('a range whose answers never give a length is not continued: it might end early', async (t) => {
+  const server = await one(t, { chunked: true, cuts: [100_000], headers: { 'content-range': 'bytes 100000-149999/*' } });
+  const { bytes } = await fetchFrom(server);
+  assert.deepEqual(bytes, Buffer.from(content('a')));
+  assert.deepEqual(
+    server.requests.map((request) => request.range),
+    [undefined, 'bytes=100000-', undefined],
+  );
+});
+
+test('a web page in the place of a file, and content whose end could be a cut, are refused', async (t) => {
+  const server = await one(t, { headers: { 'content-type': 'text/html; charset=utf-8' } });
+  await assert.rejects(fetchFrom(server), {
+    message: `${server.url}/f: got a web page (content-type text/html; charset=utf-8), expected a file; the host may ask for a login first`,
+  });
+  const plain = createServer((socket) => void socket.end('HTTP/1.0 200 OK\r\n\r\nthe beginning of a file'));
+  await new Promise<void>((listening) => plain.listen(0, '127.0.0.1', listening));
+  t.after(() => plain.close());
+  const url = `http://127.0.0.1:${(plain.address() as AddressInfo).port}/f`;
+  await assert.rejects(download(url, await target(), quick), {
+    message: `${url}: the host says neither how long the file is nor where it ends, so that a cut would go unnoticed`,
+  });
 });
 
 test('an answer that will not get better ends the download at once', async (t) => {

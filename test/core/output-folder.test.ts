@@ -28,7 +28,7 @@ test('nothing outside the work folder exists until the run is finished', async (
   await out.file('notes.txt', 'half');
   assert.deepEqual(await readdir(given.dir), ['.unfinished']);
   await assert.rejects(readManifest(given.dir), {
-    message: `${given.dir}: no manifest.json: not a finished output folder of this product (an interrupted run goes on with --resume)`,
+    message: `${given.dir}: no manifest.json, so not a finished output folder of this product: the run that makes it was interrupted; the same command with --resume goes on`,
   });
   await out.finish({ counts: { notes: 1 } });
   assert.deepEqual((await readdir(given.dir)).toSorted(), ['manifest.json', 'notes.txt']);

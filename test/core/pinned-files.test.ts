@@ -3,7 +3,7 @@ import { readFile, readdir, rm, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { test } from 'node:test';
 import { sha256 } from '../../src/core/hash.js';
-import { LOCK_NAME, type PinnedFile, fetchFiles } from '../../src/core/pinned-files.js';
+import { LOCK_NAME, type PinnedFile, fetchFiles, readLock } from '../../src/core/pinned-files.js';
 import { type FileServer, serveFiles } from '../support/file-server.js';
 import { temporaryFolder } from '../support/files.js';
 
@@ -123,6 +123,26 @@ test('all files are of the commit that the first answer names, in this pull and 
     ['/main/a.txt', '/c0ffee/sub/b.txt', '/c0ffee/a.txt'],
   );
   assert.deepEqual(await readFile(join(folder, 'sub', 'b.txt')), b);
+});
+
+test('files of two commits are not mixed, and an empty file is none', async (t) => {
+  const { server, folder, files } = await setting(t);
+  const [asked, other] = ['a'.repeat(40), 'b'.repeat(40)];
+  Object.assign(server.files, {
+    '/main/a.txt': { bytes: a, headers: { 'x-repo-commit': asked } },
+    [`/${asked}/sub/b.txt`]: { bytes: b, headers: { 'x-repo-commit': other } },
+  });
+  await assert.rejects(fetchFiles(folder, files, { ...quick, branch: 'main' }), {
+    message: `${server.url}/${asked}/sub/b.txt: the host served commit ${other}, expected ${asked}: files of two commits are not mixed`,
+  });
+  Object.assign(server.files, { [`/${asked}/sub/b.txt`]: { bytes: Buffer.alloc(0) } });
+  await assert.rejects(fetchFiles(folder, files, { ...quick, branch: 'main' }), {
+    message: `${server.url}/${asked}/sub/b.txt: got an empty file`,
+  });
+  assert.deepEqual(
+    (await readLock(folder)).map((entry) => entry.name),
+    ['a.txt'],
+  );
 });
 
 test('a damaged lock file is refused by name and field', async (t) => {

@@ -249,6 +249,28 @@ test('a gzip file that is cut off or damaged anywhere is refused by name', async
   assert.match(await refusal(file), /: truncated or damaged gzip file \(incorrect data check\) behind byte \d+ of its content$/);
 });
 
+test('behind a gzip archive only zeros are passed over: what follows them would be lost', async () => {
+  const [first, second] = [0, 1].map((at) => gzipSync(`${JSON.stringify(hotpotqaQuestions(2)[at])}\n`)) as [Buffer, Buffer];
+  const file = join(await temporaryFolder(), 'a.jsonl.gz');
+  await writeFile(file, Buffer.concat([first, Buffer.alloc(100)]));
+  assert.equal((await recordsOf(file)).length, 1);
+  await writeFile(file, Buffer.concat([first, Buffer.alloc(100), second]));
+  assert.equal(
+    await refusal(file),
+    `${file}: the gzip archive ends at byte ${first.length}, and something else begins at byte ${first.length + 100}: it is not read past zeros`,
+  );
+});
+
+test('the folder of a download is read without its lock file, and not before the download is whole', async () => {
+  const folder = await temporaryFolder();
+  await writeFile(join(folder, 'dev.json'), JSON.stringify(hotpotqaQuestions(2)));
+  await writeFile(join(folder, 'download.lock.json'), '{"format_version":1,"files":[]}');
+  assert.equal((await recordsOf(folder)).length, 2);
+  await writeFile(join(folder, 'train.json.part'), '[');
+  await writeFile(join(folder, 'train.json.part.json'), '{}');
+  assert.equal(await refusal(folder), `${folder}: the download of train.json is unfinished; the same command goes on`);
+});
+
 test('a folder or pattern of several splits, or with a shard missing, is refused', async () => {
   const folder = await temporaryFolder();
   const add = (name: string): Promise<void> => writeFile(join(folder, name), JSON.stringify(hotpotqaQuestions(1)));
