@@ -122,7 +122,7 @@ test('bad usage is exit 2 with one message', async () => {
     [[run, '--decider', 'gold', '--name', '../x'], '--name: got "../x", expected letters, digits, ".", "_" or "-"'],
     [
       [nothing, '--decider', 'gold'],
-      `${nothing}: no such folder`,
+      `${nothing}: no manifest.json, so not a finished output folder of this product`,
     ],
   ];
   await Promise.all(
