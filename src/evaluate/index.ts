@@ -1,4 +1,5 @@
 // The door of the evaluation: policies on cached loops, the choice of τ, replay, and their words.
+export { type AnswerScore, normaliseAnswer, scoreAnswer } from './answer-scores.js';
 export { type BreakEvenInput, breakEven, breakEvenWords } from './break-even.js';
 export { type Calibration, type CalibrationOptions, type Fold, type Slice, calibrate } from './calibration.js';
 export { type EvaluationRow, evaluationRows } from './evaluation-rows.js';
