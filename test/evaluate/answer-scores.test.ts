@@ -31,48 +31,10 @@ test('of several aliases the best one counts, for each measure by itself', () =>
 test('P22: equals a Python implementation of the official definition on 400 pairs', (t) => {
   const python = pythonOrSkip(t);
   if (python === undefined) return;
-  const pieces = [
-    ...['yes', 'no', 'noanswer', 'the', 'a', 'an', 'The', 'AN', 'New York', 'new-york', 'U.S.', '1,234', '1234', 'Straße', 'STRASSE'],
-    ...[
-      'Æsop',
-      'İstanbul',
-      'ΣΊΣΥΦΟΣ',
-      'naïve',
-      'naïve',
-      '東京',
-      'a東',
-      '“the”',
-      '‘a’',
-      'the_',
-      '_a',
-      '½',
-      'a½',
-      '²',
-      'x²the',
-      '\u00a0',
-      '\u2003',
-    ],
-    ...[
-      '\ufeff',
-      '\u200b',
-      '\u0085',
-      '\u001c',
-      '\u180e',
-      '\t',
-      '\n',
-      '',
-      '...',
-      '$5',
-      '`',
-      '«an»',
-      '—',
-      "o'the'r",
-      '🙂',
-      'the🙂',
-      'ｔｈｅ',
-      'a\u0301',
-    ],
-  ];
+  const pieces = (
+    'yes|no|noanswer|the|a|an|The|AN|New York|new-york|U.S.|1,234|1234|Straße|STRASSE|Æsop|İstanbul|ΣΊΣΥΦΟΣ|naïve|nai\u0308ve|東京|a東|“the”|‘a’|' +
+    "the_|_a|½|a½|²|x²the|\u00a0|\u2003|\ufeff|\u200b|\u0085|\u001c|\u180e|\t|\n||...|$5|`|«an»|—|o'the'r|🙂|the🙂|ｔｈｅ|a\u0301"
+  ).split('|');
   const draw = random(13, 'answers');
   const answer = (): string =>
     Array.from({ length: draw.int(4) }, () => pieces[draw.int(pieces.length)]).join(draw.int(3) === 0 ? '' : ' ');
