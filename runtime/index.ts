@@ -31,6 +31,18 @@ export { DTYPES, type Dtype } from './transformers-model.js';
 export { type LabelScores, labelOf } from './label-scores.js';
 export { PROVIDERS, type ProviderChoice } from './onnx-session.js';
 export { type EncodedPairs, type SmallVerifier, openSmallVerifier, readSmallVerifier } from './small-verifier.js';
+export {
+  type PairVerifier,
+  type ReadCounts,
+  type Verifier,
+  type VerifierOptions,
+  openTrainedTokens,
+  openVerifier,
+  pairScoring,
+  readVerifier,
+  verifierIdentity,
+} from './verifier.js';
+export { type KeptPrompts, type PromptSource, keptPrompts } from './verifier-prompts.js';
 export { type KeysAndValues, MAY_NOT_ATTEND, type VerifierGraph, type VerifierPass, openVerifierGraph } from './verifier-model.js';
 export { type NaiveOptions, scoreNaive } from './verifier-naive.js';
 export { type LabelTokens, type TokenCounts, type TreeScorer, type TreeScorerOptions, treeScorer } from './verifier-scorer.js';

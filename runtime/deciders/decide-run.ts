@@ -33,6 +33,8 @@ export interface DecidedCounts {
   without_claims: { [reason: string]: number };
   /** Questions without verdicts, by reason. */
   excluded: { [reason: string]: number };
+  /** What the decider read, where it counts it: tokens, passes, requests. */
+  read?: { [name: string]: number };
 }
 
 /**
@@ -92,6 +94,10 @@ export async function decideRun(
       );
       count(question, verdicts, entry.noClaims);
       decided.push(question);
+      for (const [counted, value] of Object.entries(entry.counts ?? {})) {
+        counts.read ??= {};
+        counts.read[counted] = (counts.read[counted] ?? 0) + value;
+      }
       yield* verdicts;
     }
   }
@@ -123,6 +129,7 @@ const journalEntry = z.union([
     question_id: z.string(),
     claims: z.nullable(z.int().nonnegative()),
     noClaims: z.string().optional(),
+    counts: z.record(z.string(), z.number()).optional(),
     verdicts: z.array(
       z.strictObject({
         loop: z.int(),

@@ -22,6 +22,8 @@ export interface Decision {
   /** Why `claims` is 0, as a word that is counted. */
   noClaims?: string | undefined;
   verdicts: VerdictScore[];
+  /** What deciding took, by name (tokens read, passes); summed over the run into its counts. */
+  counts?: { [name: string]: number } | undefined;
 }
 
 /** The question is left out of the verdicts, under a reason that is counted. */

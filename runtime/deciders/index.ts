@@ -1,3 +1,12 @@
+export {
+  type CallOptions,
+  type ClaimScan,
+  type ClaimScanOptions,
+  type ScanCall,
+  type ScanPair,
+  byMargin,
+  claimScan,
+} from './claim-scan.js';
 export { type DecideRunOptions, type DecidedCounts, decideRun } from './decide-run.js';
 export type { Decider, DeciderInput, Decision, Excluded, Preparation, VerdictScore } from './decider.js';
 export { type FileDeciderOptions, fileDecider } from './file.js';
@@ -5,6 +14,8 @@ export { type GoldDeciderOptions, goldDecider } from './gold.js';
 export { type StoredVerdicts, type VerdictsDetails, openVerdicts, verdictsDetails } from './read-verdicts.js';
 export { CANDIDATE_RULE, type PairScore, type ScanOptions, candidateSentences, scanTrajectory } from './scan.js';
 export { type SmallDeciderOptions, smallDecider } from './small.js';
+export { type ServerVerifierOptions, openServerVerifier, serverScores } from './verifier-server.js';
+export { type VerifierDeciderOptions, verifierDecider, verifierFieldsOf } from './verifier.js';
 export {
   DEFAULT_SCAN,
   DEFAULT_THRESHOLD,

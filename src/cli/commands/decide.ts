@@ -6,8 +6,9 @@ import {
   openSmallVerifier,
   readSmallVerifier,
   smallDecider,
+  verifierDecider,
 } from '../../../runtime/index.js';
-import { CLAIM_TEXTS, type Claim, type ClaimText, claimColumns } from '../../core/claims.js';
+import { CLAIM_TEXTS, type ClaimText } from '../../core/claims.js';
 import { InputError, shown } from '../../core/errors.js';
 import { MANIFEST_NAME, type Manifest, readManifest } from '../../core/manifest.js';
 import { openOutputFolder } from '../../core/output-folder.js';
@@ -21,11 +22,13 @@ import { encoderOf, encoderOptions } from '../encoder-flags.js';
 import { resultOf } from '../finished.js';
 import { formatOption } from './input-options.js';
 import { numberIn } from '../number-flags.js';
+import { type RunClaims, readRunClaims } from '../run-claims.js';
 import { folderName } from '../run-flags.js';
+import { type VerifierFlags, verifierFolder, verifierOf, verifierOptions } from '../verifier-flags.js';
 
-const DECIDERS = ['gold', 'small', 'file'] as const;
+const DECIDERS = ['gold', 'small', 'verifier', 'file'] as const;
 
-interface Flags extends CommonFlags {
+interface Flags extends CommonFlags, VerifierFlags {
   run: string;
   decider: (typeof DECIDERS)[number];
   name?: string;
@@ -40,7 +43,6 @@ interface Flags extends CommonFlags {
   'all-pairs'?: boolean;
   encoder?: string;
   'cache-dir'?: string;
-  'model-dir'?: string;
   format: 'arrow' | 'jsonl';
 }
 
@@ -52,7 +54,7 @@ export const decide: Command = {
     decider: {
       choices: DECIDERS,
       demandOption: true,
-      describe: 'gold: oracle coverage, a diagnostic; small: the small verifier; file: verdicts made elsewhere',
+      describe: 'gold: oracle coverage, a diagnostic; small: the small verifier; verifier: a trained one; file: verdicts made elsewhere',
     },
     name: { type: 'string', describe: 'name under which the verdicts are kept (default: the decider)' },
     verdicts: { type: 'string', describe: 'file: JSON lines {question_id, loop, covered, p?, row?}' },
@@ -63,15 +65,16 @@ export const decide: Command = {
       describe: "gold, MuSiQue: a hop's sentences with its answer (default), or all of its paragraph",
     },
     support: { choices: ['any', 'all'], describe: 'gold: one gold sentence covers a hop (default), or all of them have to be retrieved' },
-    model: { type: 'string', describe: 'small: folder of the model (small train)' },
-    claims: { type: 'string', describe: 'small: claims that it reads: RUN/claims/CLAIMS' },
+    model: { type: 'string', describe: 'small, verifier: folder of the model (small train, verifier import), or a verifier by name' },
+    claims: { type: 'string', describe: 'small, verifier: claims that it reads: RUN/claims/CLAIMS' },
     'claim-text': { choices: CLAIM_TEXTS, describe: 'small: which text of a claim it reads (default expected_claim)' },
     'all-pairs': {
       type: 'boolean',
-      describe: 'small: score every pair, as a threshold sweep needs it; else a scan ends at its first match',
+      describe: 'small, verifier: score every pair, as a threshold sweep needs it; else a scan ends at its first match',
     },
     ...encoderOptions,
     encoder: { ...encoderOptions.encoder, describe: 'small: default: the one that the model was trained on, by name' },
+    ...verifierOptions,
     ...formatOption,
   },
   run: (args, terminal) => run(args as unknown as Flags, terminal),
@@ -79,16 +82,25 @@ export const decide: Command = {
 
 /** Which decider each of these flags belongs to. */
 const owners = {
-  verdicts: 'file',
-  threshold: 'file',
-  'skip-incomplete': 'file',
-  covering: 'gold',
-  support: 'gold',
-  model: 'small',
-  claims: 'small',
-  'claim-text': 'small',
-  'all-pairs': 'small',
-  encoder: 'small',
+  verdicts: ['file'],
+  threshold: ['file'],
+  'skip-incomplete': ['file'],
+  covering: ['gold'],
+  support: ['gold'],
+  model: ['small', 'verifier'],
+  claims: ['small', 'verifier'],
+  'claim-text': ['small'],
+  'all-pairs': ['small', 'verifier'],
+  encoder: ['small'],
+  variant: ['verifier'],
+  provider: ['verifier'],
+  threads: ['verifier'],
+  'max-tokens': ['verifier'],
+  server: ['verifier'],
+  'server-model': ['verifier'],
+  'api-key-env': ['verifier'],
+  timeout: ['verifier'],
+  tolerance: ['verifier'],
 } as const;
 
 async function run(flags: Flags, terminal: Terminal): Promise<CommandResult> {
@@ -101,8 +113,9 @@ async function run(flags: Flags, terminal: Terminal): Promise<CommandResult> {
 }
 
 async function decideWith(flags: Flags, terminal: Terminal, opened: { close(): Promise<void> }[]): Promise<CommandResult> {
-  for (const [flag, owner] of Object.entries(owners) as [keyof typeof owners, string][]) {
-    if (flags[flag] !== undefined && flags.decider !== owner) throw new InputError(`--${flag}: of no use with --decider ${flags.decider}`);
+  for (const [flag, deciders] of Object.entries(owners) as [keyof typeof owners, readonly string[]][]) {
+    if (flags[flag] !== undefined && !deciders.includes(flags.decider))
+      throw new InputError(`--${flag}: of no use with --decider ${flags.decider}`);
   }
   const name = flags.name ?? flags.decider;
   folderName('name', name);
@@ -111,7 +124,7 @@ async function decideWith(flags: Flags, terminal: Terminal, opened: { close(): P
       `--name: got ${shown(name)}, which is another decider's; verdicts of --decider ${flags.decider} need a name of their own`,
     );
   const manifest = await readManifest(flags.run, 'trajectories');
-  const { decider, inputs, options, claims } = await makeDecider(flags, opened);
+  const { decider, inputs, options, claims } = await makeDecider(flags, manifest, { opened, terminal });
   const dir = flags.out ?? runFolder.verdicts(flags.run, name);
   const out = await openOutputFolder({
     dir,
@@ -170,27 +183,45 @@ interface MadeDecider {
   claims?: RunClaims;
 }
 
-async function makeDecider(flags: Flags, opened: { close(): Promise<void> }[]): Promise<MadeDecider> {
+async function makeDecider(
+  flags: Flags,
+  manifest: Manifest,
+  { opened, terminal }: { opened: { close(): Promise<void> }[]; terminal: Terminal },
+): Promise<MadeDecider> {
   switch (flags.decider) {
     case 'gold': {
       const { covering = 'answer', support = 'any' } = flags;
       return { decider: goldDecider({ covering, support }), inputs: [], options: { covering, support } };
     }
     case 'small': {
-      if (flags.model === undefined) throw new InputError('--model: expected the folder of a small verifier for --decider small');
-      if (flags.claims === undefined) throw new InputError('--claims: expected the name of claims in RUN/claims for --decider small');
-      const folder = runFolder.claims(flags.run, folderName('claims', flags.claims));
-      const claims = await readRunClaims(folder);
-      const { details } = await readSmallVerifier(flags.model);
+      const { model, claims } = await modelAndClaims(flags, manifest, 'the folder of a small verifier');
+      const { details } = await readSmallVerifier(model);
       const encoder = await encoderOf(flags, details.encoder.name);
       opened.push(encoder);
-      const verifier = await openSmallVerifier(flags.model, encoder);
+      const verifier = await openSmallVerifier(model, encoder);
       opened.push(verifier);
       const { 'claim-text': claimText = 'expected_claim', 'all-pairs': allPairs = false } = flags;
       return {
         decider: smallDecider(verifier, { claimText, allPairs }),
-        inputs: [join(flags.model, MANIFEST_NAME), join(folder, MANIFEST_NAME)],
-        options: { claims: flags.claims, 'claim-text': claimText, 'all-pairs': allPairs },
+        inputs: [join(model, MANIFEST_NAME), claims.input],
+        options: { claims: String(flags.claims), 'claim-text': claimText, 'all-pairs': allPairs },
+        claims,
+      };
+    }
+    case 'verifier': {
+      const { model, claims } = await modelAndClaims(flags, manifest, 'the folder or name of a verifier');
+      const verifier = await verifierOf(flags, model, terminal);
+      opened.push(verifier);
+      const { 'all-pairs': allPairs = false, 'server-model': served } = flags;
+      return {
+        decider: verifierDecider(verifier, { allPairs }),
+        inputs: [join(await verifierFolder(model, flags['model-dir']), MANIFEST_NAME), claims.input],
+        options: {
+          claims: String(flags.claims),
+          'all-pairs': allPairs,
+          ...(flags.variant !== undefined && { variant: flags.variant }),
+          ...(served !== undefined && { 'server-model': served }),
+        },
         claims,
       };
     }
@@ -204,26 +235,12 @@ async function makeDecider(flags: Flags, opened: { close(): Promise<void> }[]): 
   }
 }
 
-/** The claims of a run and where they came from. */
-interface RunClaims {
-  source: string;
-  of: (question: { question_id: string; row: number }) => readonly Claim[];
-}
-
-async function readRunClaims(folder: string): Promise<RunClaims> {
-  const manifest = await readManifest(folder, 'claims');
-  const byQuestion = new Map<string, Claim[]>();
-  const sources = new Set<string>();
-  const keyOf = ({ row, question_id }: { row: number; question_id: string }): string => `${row}/${question_id}`;
-  for await (const claim of readTable(folder, manifest, 'claims', claimColumns)) {
-    const key = keyOf(claim);
-    const own = byQuestion.get(key);
-    if (own) own.push(claim);
-    else byQuestion.set(key, [claim]);
-    sources.add(claim.source);
-  }
-  if (sources.size !== 1) throw new InputError(`holds claims of ${sources.size} sources, expected one`, { file: folder });
-  return { source: [...sources].join(), of: (question) => byQuestion.get(keyOf(question)) ?? [] };
+/** What every decider that reads claims needs. */
+async function modelAndClaims(flags: Flags, manifest: Manifest, expected: string): Promise<{ model: string; claims: RunClaims }> {
+  if (flags.model === undefined) throw new InputError(`--model: expected ${expected} for --decider ${flags.decider}`);
+  if (flags.claims === undefined)
+    throw new InputError(`--claims: expected the name of claims in RUN/claims for --decider ${flags.decider}`);
+  return { model: flags.model, claims: await readRunClaims(flags.run, manifest, flags.claims) };
 }
 
 function trajectoriesOf(run: string, manifest: Manifest): AsyncGenerator<Trajectory> {
