@@ -13,6 +13,7 @@ import { type FileServer, serveFiles } from '../support/file-server.js';
 import { temporaryFile, temporaryFolder } from '../support/files.js';
 import { hotpotqaQuestions } from '../support/hotpotqa-file.js';
 import { repositoryRoot } from '../support/root.js';
+import { KILLS } from '../support/second-pass.js';
 import { writeTinyBert } from '../support/tiny-bert.js';
 
 const NAME = 'hotpot_train_v1.1.json';
@@ -64,7 +65,7 @@ test('killed at drawn bytes, data download goes on to the bytes of the host, nev
   await hopgateJson(['data', 'download', 'hotpotqa-train', '--registry', registry, '--out', calm]);
   const part = join(out, `${NAME}.part`);
   const draw = random(13, 'kill');
-  const moments = Array.from({ length: 10 }, () => draw.int(bytes.length)).toSorted((x, y) => x - y);
+  const moments = Array.from({ length: KILLS }, () => draw.int(bytes.length)).toSorted((x, y) => x - y);
   for (const moment of moments) {
     const child = spawn(
       process.execPath,

@@ -7,6 +7,7 @@ import { test } from 'node:test';
 import { fileURLToPath } from 'node:url';
 import { random } from '../../src/core/random.js';
 import { hopgate, hopgateJson } from '../support/cli.js';
+import { KILLS } from '../support/second-pass.js';
 import { patternQuestions } from '../support/word-encoder.js';
 
 const main = join(dirname(dirname(dirname(fileURLToPath(import.meta.url)))), 'src', 'cli', 'main.js');
@@ -52,11 +53,11 @@ test('P74: killed ten times and resumed, it gives the bytes of an undisturbed ru
   assert.equal((whole.backend as { ran: string }).ran, 'wasm');
   const draw = random(13, 'kill');
   let kills = 0;
-  for (let attempt = 0; attempt < 10; attempt++) {
+  for (let attempt = 0; attempt < KILLS; attempt++) {
     // From before the first epoch to well into the fit; a checkpoint an epoch lets later attempts come further.
     if (await killedAfter([...args('killed'), '--resume'], Math.round(took * (0.05 + 0.45 * draw.float())))) kills++;
   }
-  assert.ok(kills >= 5, `only ${kills} of ten runs were still running when they were killed`);
+  assert.ok(kills >= Math.floor(KILLS / 2), `only ${kills} of ${KILLS} runs were still running when they were killed`);
   await hopgateJson([...args('killed'), '--resume']);
   assert.deepEqual(await folderBytes(join(root, 'killed')), await folderBytes(join(root, 'whole')));
 });

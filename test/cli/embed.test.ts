@@ -12,6 +12,7 @@ import { random } from '../../src/core/random.js';
 import { runFolder } from '../../src/core/run-folder.js';
 import { hopgate, hopgateJson } from '../support/cli.js';
 import { testCache } from '../support/encoder-cache.js';
+import { KILLS } from '../support/second-pass.js';
 import { writeClaims, writeRun } from '../support/written-run.js';
 
 const support = join(dirname(dirname(fileURLToPath(import.meta.url))), 'support');
@@ -193,7 +194,7 @@ test('killed ten times and resumed, embed gives the bytes of an undisturbed run'
   const wall = Date.now() - started;
   const draw = random(13, 'kill moments');
   let killed = 0;
-  for (let attempt = 0; attempt < 10; attempt++) {
+  for (let attempt = 0; attempt < KILLS; attempt++) {
     const ended = await killedAfter(draw.float() * wall * 0.25, ['embed', other, '--resume', ...cacheOf('cache-b')]);
     if (ended === 'SIGKILL') killed++;
   }

@@ -6,6 +6,7 @@ import { hopgate, hopgateJson } from '../support/cli.js';
 import { temporaryFile, temporaryFolder } from '../support/files.js';
 import { assertSurvivesKills } from '../support/killed-runs.js';
 import { hotpotqaQuestions } from '../support/hotpotqa-file.js';
+import { skippedInSecondPass } from '../support/second-pass.js';
 import { writeSyntheticHotpotqa } from '../support/synthetic-hotpotqa.js';
 
 async function small(
@@ -86,6 +87,7 @@ test('without --out, or with an unknown flag, nothing is read', async () => {
 });
 
 test('P20: a 700 MB array passes with a heap of 256 MB', async (t) => {
+  if (skippedInSecondPass(t)) return;
   const folder = await temporaryFolder();
   t.after(() => rm(folder, { recursive: true }));
   const file = join(folder, 'big.json');

@@ -20,6 +20,7 @@ import { readSafetensors } from '../../src/core/safetensors.js';
 import { examplesSafetensors, fitOptions, patternExamples } from '../support/drafter-examples.js';
 import { temporaryFolder } from '../support/files.js';
 import { pythonOrSkip, runPython } from '../support/python.js';
+import { skippedInSecondPass } from '../support/second-pass.js';
 
 const STEPS = 20;
 const DIMENSIONS = 24;
@@ -45,6 +46,7 @@ const VARIANTS: { [name: string]: Partial<FitOptions> } = {
 };
 
 test("twenty steps on WASM and in plain JavaScript give PyTorch's losses, gradients and weights", async (t) => {
+  if (skippedInSecondPass(t)) return;
   const python = pythonOrSkip(t, ['torch', 'safetensors', 'scipy']);
   if (python === undefined) return;
   const examples = await patternExamples(QUESTIONS);

@@ -19,6 +19,7 @@ import {
   wilson,
 } from '../../src/stats/index.js';
 import { pythonOrSkip, runPython } from '../support/python.js';
+import { skippedInSecondPass } from '../support/second-pass.js';
 
 type Question = [name: string, values: unknown[]];
 
@@ -182,6 +183,7 @@ test('AUROC equals scipy.stats.mannwhitneyu, ties included', (t) => {
 });
 
 test('the paired bootstrap of a mean difference gives the interval of scipy.stats.bootstrap within its sampling error', (t) => {
+  if (skippedInSecondPass(t)) return;
   const python = pythonOrSkip(t, modules);
   if (python === undefined) return;
   const stream = random(13, 'bootstrap against scipy');

@@ -7,11 +7,10 @@ import { sha256 } from '../../src/core/hash.js';
 import { random } from '../../src/core/random.js';
 import { commandFile, hopgateJson } from './cli.js';
 import { temporaryFolder } from './files.js';
-
-const KILLS = 10;
+import { KILLS } from './second-pass.js';
 
 /**
- * Runs a command undisturbed, then again with `--resume` until ten kills of its process group, at drawn moments, have come in time; every
+ * Runs a command undisturbed, then again with `--resume` until ten kills of its process group (fewer in a second pass), at drawn moments, have come in time; every
  * time that it gets to its end its folder is compared with the undisturbed one byte for byte, and it starts anew in another folder.
  */
 export async function assertSurvivesKills(t: TestContext, args: readonly string[]): Promise<void> {
