@@ -241,7 +241,7 @@ function agree(subject: string, difference: number, tolerance: number): void {
 function farthest([first = [], ...others]: readonly ArrayLike<number>[]): number {
   let most = 0;
   for (const values of others) {
-    for (let at = 0; at < values.length; at++) most = Math.max(most, Math.abs(Number(values[at]) - Number(first[at])));
+    for (let at = 0; at < values.length; at++) most = Math.max(most, Math.abs((values[at] ?? NaN) - (first[at] ?? NaN)));
   }
   return most;
 }
