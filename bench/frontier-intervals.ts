@@ -1,0 +1,48 @@
+// Call cut at agreement ≥ 0.90 with claim text and with drafters on the same runs, with 95% intervals from resampled questions; every resample
+// chooses its own best threshold, and all are taken on the same resamples, so that differences have intervals too. After compiling the tests:
+//   node build/bench/frontier-intervals.js RUN… -- DRAFTER…      (the last column is the difference from the first drafter)
+import { basename } from 'node:path';
+import { percentileInterval } from '../src/stats/index.js';
+import { type QuestionRun, FRONTIER_AGREEMENT, cutAtAgreement, joinRuns, loadRun, thresholdCurve } from '../src/evaluate/index.js';
+import { random } from '../src/core/random.js';
+
+const RESAMPLES = 2000;
+const SEED = 13;
+
+const given = process.argv.slice(2);
+const split = given.indexOf('--');
+if (split < 1) {
+  console.log('frontier-intervals: left out, no runs given; node build/bench/frontier-intervals.js RUN… -- DRAFTER…');
+} else {
+  const encoder = process.env.ENCODER ?? 'minilm';
+  const [runs, drafters] = [given.slice(0, split), given.slice(split + 1)];
+  const sources = { decider: 'gold', claims: 'gold', encoder, claimText: 'subquestion-or-title' } as const;
+  const read = async (drafter?: string): Promise<QuestionRun[]> => {
+    const loaded = [];
+    for (const run of runs) loaded.push(await loadRun(run, drafter === undefined ? sources : { ...sources, drafter }));
+    const { datasets } = joinRuns(loaded);
+    if (datasets.length !== 1) throw new RangeError(`got runs of ${datasets.length} datasets, expected one`);
+    return datasets[0]?.questions as QuestionRun[];
+  };
+  const systems = [{ name: 'claim text', questions: await read() }];
+  for (const drafter of drafters) systems.push({ name: basename(drafter), questions: await read(drafter) });
+  const n = systems[0]?.questions.length as number;
+  const draws = Array.from({ length: RESAMPLES }, (_, resample) => {
+    const stream = random(SEED, 'bench frontier', resample);
+    return Array.from({ length: n }, () => stream.int(n));
+  });
+  const cut = (questions: readonly QuestionRun[]): number => cutAtAgreement(thresholdCurve(questions), FRONTIER_AGREEMENT).callCut;
+  const resampled = systems.map(({ questions }) => draws.map((draw) => cut(draw.map((at) => questions[at] as QuestionRun))));
+  const first = resampled[1];
+  console.log(`${n} questions, ${RESAMPLES} resamples, seed ${SEED}`);
+  for (const [at, { name, questions }] of systems.entries()) {
+    const own = resampled[at] as number[];
+    const difference = at > 1 && first ? `  ${words(own.map((value, index) => value - (first[index] as number)))}` : '';
+    console.log(`${name}  ${cut(questions).toFixed(3)} ${words(own)}${difference}`);
+  }
+}
+
+function words(values: readonly number[]): string {
+  const { low, high } = percentileInterval(Float64Array.from(values), 0.95);
+  return `[${low.toFixed(3)}, ${high.toFixed(3)}]`;
+}
