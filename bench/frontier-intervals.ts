@@ -1,6 +1,7 @@
 // Call cut at agreement ≥ 0.90 with claim text and with drafters on the same runs, with 95% intervals from resampled questions; every resample
 // chooses its own best threshold, and all are taken on the same resamples, so that differences have intervals too. After compiling the tests:
-//   node build/bench/frontier-intervals.js RUN… -- DRAFTER…      (the last column is the difference from the first drafter)
+//   node build/bench/frontier-intervals.js RUN… -- DRAFTER…      (the second interval is that of the difference from the first drafter)
+// and how far the margins of slots and claim text are from each other (root mean square over loops).
 import { basename } from 'node:path';
 import { percentileInterval } from '../src/stats/index.js';
 import { type QuestionRun, FRONTIER_AGREEMENT, cutAtAgreement, joinRuns, loadRun, thresholdCurve } from '../src/evaluate/index.js';
@@ -38,8 +39,15 @@ if (split < 1) {
   for (const [at, { name, questions }] of systems.entries()) {
     const own = resampled[at] as number[];
     const difference = at > 1 && first ? `  ${words(own.map((value, index) => value - (first[index] as number)))}` : '';
-    console.log(`${name}  ${cut(questions).toFixed(3)} ${words(own)}${difference}`);
+    const distance = at === 0 ? '' : `, margins ${marginDistance(questions, systems[0]?.questions ?? []).toFixed(4)} from claim text's`;
+    console.log(`${name}  ${cut(questions).toFixed(3)} ${words(own)}${difference}${distance}`);
   }
+}
+
+/** Root of the mean squared difference of the state margins, over the loops of all questions. */
+function marginDistance(a: readonly QuestionRun[], b: readonly QuestionRun[]): number {
+  const squares = a.flatMap(({ margins }, at) => Array.from(margins, (value, loop) => (value - (b[at]?.margins[loop] as number)) ** 2));
+  return Math.sqrt(squares.reduce((sum, one) => sum + one, 0) / squares.length);
 }
 
 function words(values: readonly number[]): string {

@@ -139,7 +139,10 @@ export function trainStep(
     const { value, grads } = tf.valueAndGrads((...parameters: Tensor[]) => {
       const outputs = forward(tf, model, parameters, questions, dropped);
       const loss = drafterLoss(tf, outputs, targets, options.countWeight);
-      return margins ? tf.add(loss, tf.mul(marginLoss(tf, outputs, margins), marginWeight)) : loss;
+      if (!margins) return loss;
+      // On slots as inference has them: dropped values turn a slot away from everything, and margins learnt so are too small without dropout.
+      const whole = dropped ? forward(tf, model, parameters, questions) : outputs;
+      return tf.add(loss, tf.mul(marginLoss(tf, whole, margins), marginWeight));
     })([...state.parameters]);
     const loss = value.dataSync()[0] as number;
     if (!Number.isFinite(loss)) {
