@@ -27,18 +27,18 @@ if (split < 1) {
   };
   const systems = [{ name: 'claim text', questions: await read() }];
   for (const drafter of drafters) systems.push({ name: basename(drafter), questions: await read(drafter) });
-  const n = systems[0]?.questions.length as number;
+  const n = systems[0]?.questions.length;
   const draws = Array.from({ length: RESAMPLES }, (_, resample) => {
     const stream = random(SEED, 'bench frontier', resample);
     return Array.from({ length: n }, () => stream.int(n));
   });
   const cut = (questions: readonly QuestionRun[]): number => cutAtAgreement(thresholdCurve(questions), FRONTIER_AGREEMENT).callCut;
-  const resampled = systems.map(({ questions }) => draws.map((draw) => cut(draw.map((at) => questions[at] as QuestionRun))));
+  const resampled = systems.map(({ questions }) => draws.map((draw) => cut(draw.map((at) => questions[at]))));
   const first = resampled[1];
   console.log(`${n} questions, ${RESAMPLES} resamples, seed ${SEED}`);
   for (const [at, { name, questions }] of systems.entries()) {
-    const own = resampled[at] as number[];
-    const difference = at > 1 && first ? `  ${words(own.map((value, index) => value - (first[index] as number)))}` : '';
+    const own = resampled[at];
+    const difference = at > 1 && first ? `  ${words(own.map((value, index) => value - first[index]))}` : '';
     const distance = at === 0 ? '' : `, margins ${marginDistance(questions, systems[0]?.questions ?? []).toFixed(4)} from claim text's`;
     console.log(`${name}  ${cut(questions).toFixed(3)} ${words(own)}${difference}${distance}`);
   }
@@ -46,7 +46,7 @@ if (split < 1) {
 
 /** Root of the mean squared difference of the state margins, over the loops of all questions. */
 function marginDistance(a: readonly QuestionRun[], b: readonly QuestionRun[]): number {
-  const squares = a.flatMap(({ margins }, at) => Array.from(margins, (value, loop) => (value - (b[at]?.margins[loop] as number)) ** 2));
+  const squares = a.flatMap(({ margins }, at) => Array.from(margins, (value, loop) => (value - b[at]?.margins[loop]) ** 2));
   return Math.sqrt(squares.reduce((sum, one) => sum + one, 0) / squares.length);
 }
 
