@@ -25,28 +25,28 @@ if (split < 1) {
     if (datasets.length !== 1) throw new RangeError(`got runs of ${datasets.length} datasets, expected one`);
     return datasets[0]?.questions as QuestionRun[];
   };
-  const systems = [{ name: 'claim text', questions: await read() }];
+  const text = await read();
+  const systems = [{ name: 'claim text', questions: text }];
   for (const drafter of drafters) systems.push({ name: basename(drafter), questions: await read(drafter) });
-  const n = systems[0]?.questions.length;
   const draws = Array.from({ length: RESAMPLES }, (_, resample) => {
     const stream = random(SEED, 'bench frontier', resample);
-    return Array.from({ length: n }, () => stream.int(n));
+    return Array.from(text, () => stream.int(text.length));
   });
   const cut = (questions: readonly QuestionRun[]): number => cutAtAgreement(thresholdCurve(questions), FRONTIER_AGREEMENT).callCut;
-  const resampled = systems.map(({ questions }) => draws.map((draw) => cut(draw.map((at) => questions[at]))));
-  const first = resampled[1];
-  console.log(`${n} questions, ${RESAMPLES} resamples, seed ${SEED}`);
+  console.log(`${text.length} questions, ${RESAMPLES} resamples, seed ${SEED}`);
+  let first: number[] | undefined;
   for (const [at, { name, questions }] of systems.entries()) {
-    const own = resampled[at];
-    const difference = at > 1 && first ? `  ${words(own.map((value, index) => value - first[index]))}` : '';
-    const distance = at === 0 ? '' : `, margins ${marginDistance(questions, systems[0]?.questions ?? []).toFixed(4)} from claim text's`;
+    const own = draws.map((draw) => cut(draw.flatMap((index) => questions[index] ?? [])));
+    const difference = first === undefined ? '' : `  ${words(first.map((value, index) => (own[index] ?? NaN) - value))}`;
+    const distance = at === 0 ? '' : `, margins ${marginDistance(questions, text).toFixed(4)} from claim text's`;
     console.log(`${name}  ${cut(questions).toFixed(3)} ${words(own)}${difference}${distance}`);
+    if (at === 1) first = own;
   }
 }
 
 /** Root of the mean squared difference of the state margins, over the loops of all questions. */
 function marginDistance(a: readonly QuestionRun[], b: readonly QuestionRun[]): number {
-  const squares = a.flatMap(({ margins }, at) => Array.from(margins, (value, loop) => (value - b[at]?.margins[loop]) ** 2));
+  const squares = a.flatMap(({ margins }, at) => Array.from(margins, (value, loop) => (value - (b[at]?.margins[loop] ?? NaN)) ** 2));
   return Math.sqrt(squares.reduce((sum, one) => sum + one, 0) / squares.length);
 }
 
