@@ -146,8 +146,9 @@ async function earlierRun(
   { work, removed }: { work: string; removed: string[] },
 ): Promise<Manifest | undefined> {
   const { dir, resume, force } = settings;
-  const settingsFile = join(work, 'settings.json');
+  const settingsFile = join(work, SETTINGS);
   const wanted = canonicalJson({ ...identity, product: product() });
+  await refuseForeignWork(settings, work);
   if (await exists(join(dir, MANIFEST_NAME))) {
     const old = await ownManifest(dir);
     if (force) {
@@ -198,6 +199,45 @@ async function earlierRun(
   return undefined;
 }
 
+/** Who made an interrupted run. */
+export type Maker = Pick<Manifest, 'kind' | 'command'>;
+
+/**
+ * The run that was interrupted in a folder: undefined where there is none, null where what stands in `.unfinished` is no run of this
+ * product.
+ */
+export async function interruptedRun(dir: string): Promise<Maker | null | undefined> {
+  const work = join(dir, '.unfinished');
+  if (!(await exists(work))) return undefined;
+  // A kill between moving a replaced run's manifest here and writing the settings leaves the manifest alone.
+  for (const name of [SETTINGS, REPLACED]) {
+    const text = await readFile(join(work, name), 'utf8').catch(() => undefined);
+    if (text === undefined) continue;
+    const made = makerOf(text);
+    if (made) return made;
+  }
+  return (await holdsWork(work)) ? null : undefined;
+}
+
+function makerOf(text: string): Maker | undefined {
+  try {
+    const { kind, command } = JSON.parse(text) as Partial<Maker>;
+    return kind === undefined || command === undefined ? undefined : { kind, command };
+  } catch {
+    return undefined;
+  }
+}
+
+/** An interrupted run is gone on with, or thrown away under `--force`, by its own command alone. */
+async function refuseForeignWork({ dir, kind, command }: OutputSettings, work: string): Promise<void> {
+  const made = await interruptedRun(dir);
+  if (made === undefined || (made?.kind === kind && made.command === command)) return;
+  if (!(await holdsWork(work)) && !(await exists(join(work, REPLACED)))) return;
+  const what =
+    made === null ? 'files in .unfinished that are no run of this product' : `an interrupted run of ${made.command} (kind ${made.kind})`;
+  throw new InputError(`holds ${what}; --force replaces only what ${command} made; choose another --out`, { file: dir });
+}
+
 function difference(oldText: string, newText: string): string {
   const before = JSON.parse(oldText) as { [key: string]: unknown };
   const now = JSON.parse(newText) as { [key: string]: unknown };
@@ -220,6 +260,8 @@ function unreadable(error: unknown, file: string): never {
   throw fromSystem(error, file);
 }
 
+/** In the work folder: what the interrupted run was asked for. */
+const SETTINGS = 'settings.json';
 /** The manifest of a run that `--force` replaces is moved here first: its list of files is followed to the end even after a kill. */
 const REPLACED = 'replaced.json';
 
@@ -259,7 +301,7 @@ async function removeDerived(run: string): Promise<string[]> {
 async function holdsWork(work: string): Promise<boolean> {
   const entries = await readdir(work, { withFileTypes: true }).catch(() => []);
   for (const entry of entries) {
-    if (entry.name.startsWith('settings.json') || entry.name === REPLACED) continue;
+    if (entry.name.startsWith(SETTINGS) || entry.name === REPLACED) continue;
     if (entry.isDirectory() || (await stat(join(work, entry.name))).size > 0) return true;
   }
   return false;

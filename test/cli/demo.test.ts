@@ -5,6 +5,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { before, test } from 'node:test';
 import { readManifest } from '../../src/core/manifest.js';
+import { openOutputFolder } from '../../src/core/output-folder.js';
 import { renderedOrSkip } from '../support/browser.js';
 import { type Ran, hopgate } from '../support/cli.js';
 import { testHome } from '../support/encoder-cache.js';
@@ -66,6 +67,15 @@ test("a folder that holds something else is not the demo's to replace", async ()
   assert.equal(refused.stderr, `hopgate: ${other}: holds files that are not a demo's; choose another --out\n`);
   assert.equal(await readFile(join(other, 'data', 'hotpotqa.json'), 'utf8'), 'mine');
   assert.ok(!existsSync(join(other, 'manifest.json')));
+});
+
+test("another command's interrupted run is not the demo's to replace", async () => {
+  const other = join(await mkdtemp(join(tmpdir(), 'hopgate-demo-')), 'labels');
+  const given = { dir: other, kind: 'labels', command: 'labels build', options: {}, seed: 13, inputs: [] } as const;
+  await (await (await openOutputFolder(given)).journal('done.journal', (value) => value)).append(1);
+  const refused = await hopgate(['demo', '--out', other], { env });
+  assert.deepEqual([refused.code, refused.stderr], [2, `hopgate: ${other}: holds files that are not a demo's; choose another --out\n`]);
+  assert.equal(await readFile(join(other, '.unfinished', 'done.journal'), 'utf8'), '1\n');
 });
 
 test('report finds the results below a folder, and refuses one without any', async () => {

@@ -1,5 +1,5 @@
 import assert from 'node:assert/strict';
-import { appendFile, mkdir, mkdtemp, readFile, readdir, writeFile } from 'node:fs/promises';
+import { appendFile, mkdir, mkdtemp, readFile, readdir, rename, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join, relative } from 'node:path';
 import { test } from 'node:test';
@@ -136,6 +136,38 @@ test('--force replaces only what the same command made, and only a finished run 
       message: `${given.dir}: holds a manifest.json that is no finished run of this product, and it stays; choose another --out`,
     });
   assert.equal(await readFile(join(given.dir, 'manifest.json'), 'utf8'), text);
+});
+
+test("another command's interrupted run is neither thrown away by --force nor gone on with", async () => {
+  const given = await settings();
+  await withWork(given);
+  const other = { ...given, kind: 'claims', command: 'claims build' } as const;
+  for (const over of [{}, { force: true }, { resume: true }])
+    await assert.rejects(openOutputFolder({ ...other, ...over }), {
+      name: 'InputError',
+      message: `${given.dir}: holds an interrupted run of labels build (kind labels); --force replaces only what claims build made; choose another --out`,
+    });
+  const out = await openOutputFolder({ ...given, resume: true });
+  assert.deepEqual((await out.journal('done.journal', (value) => value)).done, [1]);
+  await writeFile(out.temporary('settings.json'), 'no json');
+  await assert.rejects(openOutputFolder({ ...given, force: true }), {
+    name: 'InputError',
+    message: `${given.dir}: holds files in .unfinished that are no run of this product; --force replaces only what labels build made; choose another --out`,
+  });
+});
+
+test('a replaced run whose removal was cut short is ended by its own command alone', async () => {
+  const given = await settings();
+  await finished(given, ['labels.arrow']);
+  await mkdir(join(given.dir, '.unfinished'));
+  await rename(join(given.dir, 'manifest.json'), join(given.dir, '.unfinished', 'replaced.json'));
+  await assert.rejects(openOutputFolder({ ...given, kind: 'claims', command: 'claims build', force: true }), {
+    name: 'InputError',
+    message: `${given.dir}: holds an interrupted run of labels build (kind labels); --force replaces only what claims build made; choose another --out`,
+  });
+  assert.ok((await readdir(given.dir)).includes('labels.arrow'));
+  await openOutputFolder({ ...given, force: true });
+  assert.deepEqual(await readdir(given.dir), ['.unfinished']);
 });
 
 test('--force takes away the files of the run that it replaces, and no others', async () => {

@@ -6,7 +6,7 @@ import { claimColumns, claimText } from '../../core/claims.js';
 import { InputError } from '../../core/errors.js';
 import { readLines, writeJsonl } from '../../core/jsonl.js';
 import { MANIFEST_NAME, readManifest } from '../../core/manifest.js';
-import { openOutputFolder } from '../../core/output-folder.js';
+import { interruptedRun, openOutputFolder } from '../../core/output-folder.js';
 import { readTable } from '../../core/tables.js';
 import { buildReport, figure, htmlParagraphs, htmlTable, readReportSources, signed, textTable } from '../../evaluate/index.js';
 import type { Command, CommandResult, CommonFlags, Terminal } from '../command.js';
@@ -83,8 +83,8 @@ async function run(flags: Flags, terminal: Terminal): Promise<CommandResult> {
 /** The demo replaces what an earlier demo left; anything else in the folder is somebody's. */
 async function refuseForeign(dir: string): Promise<void> {
   const entries = await readdir(dir).catch((): string[] => []);
-  if (entries.length === 0 || entries.includes('.unfinished')) return;
-  const kind = entries.includes(MANIFEST_NAME) ? (await readManifest(dir)).kind : undefined;
+  if (entries.length === 0) return;
+  const kind = (await interruptedRun(dir))?.kind ?? (entries.includes(MANIFEST_NAME) ? (await readManifest(dir)).kind : undefined);
   if (kind !== 'demo') throw new InputError("holds files that are not a demo's; choose another --out", { file: dir });
 }
 
