@@ -1,6 +1,8 @@
 import { z } from 'zod';
+import type { DenseLayer } from '../src/core/dense-layers.js';
+import { InputError } from '../src/core/errors.js';
+import { sha256 } from '../src/core/hash.js';
 import { type NamedTensor, parseSafetensors, safetensorsBytes } from '../src/core/safetensors.js';
-import type { LayerSize } from './shape.js';
 
 /** How far a fit has come. */
 export interface FitProgress {
@@ -17,6 +19,8 @@ export interface FitProgress {
 
 /** Where the state of an unfinished fit is kept. */
 export interface Checkpoints {
+  /** Names it in messages. */
+  file: string;
   /** Epochs between two of them. */
   every: number;
   load(): Promise<Buffer | undefined>;
@@ -45,21 +49,38 @@ const progressSchema = z.strictObject({
   history: z.array(z.strictObject({ epoch: z.int(), loss: z.number(), heldOutCosine: z.nullable(z.number()) })),
 });
 
+/** A safetensors file behind its sha256: a changed byte would go on to another drafter. */
 export function writeCheckpoint(checkpoint: Checkpoint): Buffer {
   const tensors: NamedTensor[] = PARTS.flatMap((part) =>
     checkpoint[part].map((values, at) => ({ name: `${part}.${at}`, shape: [values.length], values })),
   );
-  return safetensorsBytes(tensors, { progress: JSON.stringify(checkpoint.progress) });
+  const content = safetensorsBytes(tensors, { progress: JSON.stringify(checkpoint.progress) });
+  return Buffer.concat([digestOf(content), content]);
 }
 
-export function readCheckpoint(bytes: Buffer, layers: readonly LayerSize[]): Checkpoint {
-  const file = parseSafetensors(bytes, 'checkpoint');
-  const part = (name: string): Float32Array[] => Array.from({ length: 2 * layers.length }, (_, at) => file.floats(`${name}.${at}`));
+/** Throws InputError where the bytes are not those that were written. */
+export function readCheckpoint(bytes: Buffer, layers: readonly DenseLayer[], file: string): Checkpoint {
+  const content = bytes.subarray(DIGEST_BYTES);
+  const [got, expected] = [digestOf(content), bytes.subarray(0, DIGEST_BYTES)];
+  if (!got.equals(expected)) {
+    throw new InputError(
+      `got sha256 ${got.toString('hex')}, expected ${expected.toString('hex')} as it was written: the checkpoint was changed or damaged; start again with --force`,
+      { file },
+    );
+  }
+  const tensors = parseSafetensors(content, file);
+  const part = (name: string): Float32Array[] => Array.from({ length: 2 * layers.length }, (_, at) => tensors.floats(`${name}.${at}`));
   return {
-    progress: progressSchema.parse(JSON.parse(file.metadata.progress ?? 'null')),
+    progress: progressSchema.parse(JSON.parse(tensors.metadata.progress ?? 'null')),
     parameters: part('parameters'),
     first: part('first'),
     second: part('second'),
     best: part('best'),
   };
+}
+
+const DIGEST_BYTES = 32;
+
+function digestOf(content: Buffer): Buffer {
+  return Buffer.from(sha256(content), 'hex');
 }

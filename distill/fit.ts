@@ -199,7 +199,11 @@ async function start(
     const state = initialState(tf, shape, dimensions, options.seed);
     return { progress, best: read(state.parameters), state };
   }
-  const { progress, parameters, first, second, best } = readCheckpoint(saved, layerSizes(shape, dimensions));
+  const { progress, parameters, first, second, best } = readCheckpoint(
+    saved,
+    layerSizes(shape, dimensions),
+    checkpoints?.file ?? 'checkpoint',
+  );
   const tensors = (values: readonly Float32Array[]): Tensor[] => parameterTensors(tf, shape, dimensions, values);
   return {
     progress,

@@ -1,3 +1,4 @@
+import { type DenseLayer, denseLayers, parametersOf } from '../src/core/dense-layers.js';
 import { InputError } from '../src/core/errors.js';
 
 /** The trunk and slots of a drafter (method.md §7). */
@@ -24,13 +25,6 @@ export type ShapeName = keyof typeof SHAPES;
 export const SHAPE_NAMES = Object.keys(SHAPES) as ShapeName[];
 export const MOST_SLOTS = 8;
 
-/** One dense layer: `weight` is [in × out], `bias` [out]. */
-export interface LayerSize {
-  name: string;
-  inputs: number;
-  outputs: number;
-}
-
 /** A named shape, with another number of slots where that is given (the head then has as many classes). */
 export function shapeOf(name: ShapeName, slots?: number): DrafterShape {
   const shape: DrafterShape = SHAPES[name];
@@ -44,15 +38,10 @@ export function shapeOf(name: ShapeName, slots?: number): DrafterShape {
 /**
  * The dense layers in the order of computation. The last one has the slots' corrections first, slot after slot, then the head's logits.
  */
-export function layerSizes(shape: DrafterShape, dimensions: number): LayerSize[] {
-  const outputs = [...shape.hidden, shape.slots * dimensions + shape.counts];
-  return outputs.map((width, at) => ({
-    name: at === shape.hidden.length ? 'out' : `hidden.${at}`,
-    inputs: at === 0 ? dimensions : (outputs[at - 1] as number),
-    outputs: width,
-  }));
+export function layerSizes(shape: DrafterShape, dimensions: number): DenseLayer[] {
+  return denseLayers([dimensions, ...shape.hidden, shape.slots * dimensions + shape.counts]);
 }
 
 export function parameterCount(shape: DrafterShape, dimensions: number): number {
-  return layerSizes(shape, dimensions).reduce((sum, { inputs, outputs }) => sum + inputs * outputs + outputs, 0);
+  return parametersOf(layerSizes(shape, dimensions));
 }

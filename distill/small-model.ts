@@ -1,3 +1,4 @@
+import { type DenseLayer, denseLayers } from '../src/core/dense-layers.js';
 import { LABELS } from '../src/core/labels.js';
 import { type GraphBuilder, graphBuilder } from '../src/core/onnx-graph.js';
 import { random } from '../src/core/random.js';
@@ -16,16 +17,8 @@ export interface SmallModel {
 /** Goes up with every change of the graph. */
 const GRAPH_VERSION = 'small-verifier-1';
 
-export function smallLayers({
-  inputs,
-  hidden,
-}: Pick<SmallModel, 'inputs' | 'hidden'>): { name: string; inputs: number; outputs: number }[] {
-  const widths = [inputs, ...hidden, LABELS.length];
-  return widths.slice(1).map((outputs, at) => ({
-    name: at === hidden.length ? 'out' : `hidden.${at}`,
-    inputs: widths[at] as number,
-    outputs,
-  }));
+export function smallLayers({ inputs, hidden }: Pick<SmallModel, 'inputs' | 'hidden'>): DenseLayer[] {
+  return denseLayers([inputs, ...hidden, LABELS.length]);
 }
 
 /** Seeded weights, uniform within He's bound (Glorot's for the last layer); biases zero. The same on every backend. */

@@ -168,6 +168,7 @@ async function learningCurve(
 function checkpointsIn(out: OutputFolder, name: string, every: number): Checkpoints {
   const file = out.temporary(`${name}.checkpoint`);
   return {
+    file,
     every,
     load: () =>
       readFile(file).catch((error: NodeJS.ErrnoException) => {

@@ -1,10 +1,13 @@
 import { readFile } from 'node:fs/promises';
-import { DRAFTER_ONNX, type DrafterDetails, drafterDetails } from '../src/core/drafter.js';
+import { join } from 'node:path';
+import { checkDenseWeights, denseLayers } from '../src/core/dense-layers.js';
+import { DRAFTER_ONNX, DRAFTER_WEIGHTS, type DrafterDetails, drafterDetails } from '../src/core/drafter.js';
 import type { EncoderIdentity } from '../src/core/embeddings.js';
-import { InputError, ProfileMismatchError } from '../src/core/errors.js';
-import { canonicalJson } from '../src/core/hash.js';
-import { checkedFile, readManifest } from '../src/core/manifest.js';
-import { openOnnxModel } from './onnx-session.js';
+import { InputError } from '../src/core/errors.js';
+import { checkOutputs, readManifest } from '../src/core/manifest.js';
+import { readSafetensors } from '../src/core/safetensors.js';
+import { checkPorts, openOnnxModel } from './onnx-session.js';
+import { sameEncoder } from './same-encoder.js';
 
 /** What a drafter says of one question. */
 export interface Draft {
@@ -43,21 +46,38 @@ export async function openDrafter(folder: string, { encoder, warn = emitWarning 
     throw new InputError(issue?.message ?? 'invalid', { file: folder, field: ['details', ...(issue?.path ?? [])].join('.') });
   }
   const details = parsed.data;
-  sameEncoder(details.encoder, encoder);
-  const file = await checkedFile(folder, manifest, DRAFTER_ONNX);
+  sameEncoder(details.encoder, encoder, 'drafter');
+  await checkOutputs(folder, manifest, [DRAFTER_ONNX, DRAFTER_WEIGHTS]);
   const { dimensions } = details.encoder;
-  const model = await openDraftModel(await readFile(file), file, { ...details.shape, dimensions });
+  const { hidden, slots, counts } = details.shape;
+  const weights = join(folder, DRAFTER_WEIGHTS);
+  checkDenseWeights(await readSafetensors(weights), denseLayers([dimensions, ...hidden, slots * dimensions + counts]), {
+    parameters: details.parameters,
+    file: weights,
+  });
+  const file = join(folder, DRAFTER_ONNX);
+  const model = await openDraftModel(await readFile(file), file, { slots, counts, dimensions });
   if (!details.beatsBaselines) warn(weakness(folder, details));
   return { ...model, details, sha256: (manifest.outputs.find((one) => one.name === DRAFTER_ONNX) as { sha256: string }).sha256 };
 }
 
-/** A drafter's graph without a folder around it, as training has it in hand. `file` names it in messages. */
+/**
+ * A drafter's graph without a folder around it, as training has it in hand. `file` names it in messages. Throws InputError where the graph is
+ * of other slots, counts or dimensions.
+ */
 export async function openDraftModel(
   onnx: Uint8Array,
   file: string,
   { slots, counts, dimensions }: { slots: number; counts: number; dimensions: number },
 ): Promise<Pick<Drafter, 'draft' | 'close'>> {
   const model = await openOnnxModel(onnx, file);
+  try {
+    checkPorts(model.inputs, { question: [null, dimensions] }, file);
+    checkPorts(model.outputs, { slots: [null, slots, dimensions], count_logits: [null, counts] }, file);
+  } catch (error) {
+    await model.close();
+    throw error;
+  }
   return {
     draft: async (question) => {
       if (question.length !== dimensions) throw new RangeError(`question: got ${question.length} numbers, expected ${dimensions}`);
@@ -75,19 +95,6 @@ export async function openDraftModel(
 
 function emitWarning(message: string): void {
   process.emitWarning(message);
-}
-
-function sameEncoder(expected: EncoderIdentity, got: EncoderIdentity): void {
-  for (const field of Object.keys(expected) as (keyof EncoderIdentity)[]) {
-    if (expected[field] === got[field]) continue;
-    throw new ProfileMismatchError(
-      `encoder.${field}`,
-      canonicalJson(expected[field]),
-      canonicalJson(got[field]),
-      'a drafter only understands the encoder that it was trained on: train one for this encoder',
-      'the drafter',
-    );
-  }
 }
 
 function weakness(folder: string, { held_out: heldOut, frontier }: DrafterDetails): string {

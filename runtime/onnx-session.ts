@@ -6,6 +6,8 @@ import { InputError } from '../src/core/errors.js';
 
 /** A loaded ONNX model that maps one matrix of 32-bit floats to named arrays. It owns a native session until it is closed. */
 export interface OnnxModel {
+  readonly inputs: readonly OnnxPort[];
+  readonly outputs: readonly OnnxPort[];
   /** `values` is row-major [rows × width]. */
   run(values: Float32Array, rows: number, width: number): Promise<{ [output: string]: Float32Array }>;
   close(): Promise<void>;
@@ -25,6 +27,8 @@ export async function openOnnxModel(bytes: Uint8Array, file: string): Promise<On
   }
   const input = session.inputNames[0] as string;
   return {
+    inputs: session.inputMetadata.map(portOf),
+    outputs: session.outputMetadata.map(portOf),
     run: async (values, rows, width) => {
       const outputs = await session.run({ [input]: new Tensor('float32', values, [rows, width]) });
       return Object.fromEntries(Object.entries(outputs).map(([name, tensor]) => [name, tensor.data as Float32Array]));
@@ -86,6 +90,32 @@ export async function openOnnxGraph(file: string, options: GraphOptions = {}): P
     },
     close: () => session.release(),
   };
+}
+
+/**
+ * Throws InputError where a graph has no such input or output of 32-bit floats, or one of another shape; null stands for a dimension that is
+ * free. What a manifest says of a graph is compared with the graph itself before anything is read by it.
+ */
+export function checkPorts(
+  ports: readonly OnnxPort[],
+  expected: { readonly [name: string]: readonly (number | null)[] },
+  file: string,
+): void {
+  for (const [name, shape] of Object.entries(expected)) {
+    const port = ports.find((one) => one.name === name);
+    if (
+      port?.type === 'float32' &&
+      port.shape.length === shape.length &&
+      shape.every((size, at) => size === null || size === port.shape[at])
+    )
+      continue;
+    const got = port === undefined ? `only ${ports.map((one) => one.name).join(', ')}` : `${port.type} ${shapeText(port.shape)}`;
+    throw new InputError(`got ${got}, expected float32 ${shapeText(shape)} as in the manifest`, { file, field: name });
+  }
+}
+
+function shapeText(shape: readonly (number | string | null)[]): string {
+  return `[${shape.map((size) => size ?? 'batch').join(' × ')}]`;
 }
 
 async function openSession(

@@ -1,14 +1,21 @@
 import { readFile } from 'node:fs/promises';
-import type { EncoderIdentity } from '../src/core/embeddings.js';
-import { InputError, ProfileMismatchError } from '../src/core/errors.js';
-import { canonicalJson } from '../src/core/hash.js';
+import { join } from 'node:path';
+import { checkDenseWeights, denseLayers } from '../src/core/dense-layers.js';
+import { InputError } from '../src/core/errors.js';
 import { LABELS } from '../src/core/labels.js';
-import { checkedFile, readManifest } from '../src/core/manifest.js';
+import { checkOutputs, readManifest } from '../src/core/manifest.js';
 import { type Pair, type TextWords, pairFeatureWidth, pairTexts, readWords, writePairFeatures } from '../src/core/pair-features.js';
-import { SMALL_VERIFIER_ONNX, type SmallVerifierDetails, smallVerifierDetails } from '../src/core/small-verifier.js';
+import { readSafetensors } from '../src/core/safetensors.js';
+import {
+  SMALL_VERIFIER_ONNX,
+  SMALL_VERIFIER_WEIGHTS,
+  type SmallVerifierDetails,
+  smallVerifierDetails,
+} from '../src/core/small-verifier.js';
 import type { Encoder } from './encoder.js';
 import type { LabelScores } from './label-scores.js';
-import { openOnnxModel } from './onnx-session.js';
+import { type OnnxModel, checkPorts, openOnnxModel } from './onnx-session.js';
+import { sameEncoder } from './same-encoder.js';
 
 /** Encoded texts and read words of some pairs, so that they can be scored one by one without encoding again. */
 export interface EncodedPairs {
@@ -35,10 +42,10 @@ export interface SmallVerifier {
  */
 export async function openSmallVerifier(folder: string, encoder: Pick<Encoder, 'identity' | 'encode'>): Promise<SmallVerifier> {
   const { details, sha256, file } = await readSmallVerifier(folder);
-  sameEncoder(details.encoder, encoder.identity);
-  const model = await openOnnxModel(await readFile(file), file);
+  sameEncoder(details.encoder, encoder.identity, 'small verifier');
   const { features } = details;
   const width = pairFeatureWidth(features, details.encoder.dimensions);
+  const model = await openHead(file, width);
 
   const encode: SmallVerifier['encode'] = async (pairs, { signal } = {}) => {
     const [queries, passages, read] = [new Set<string>(), new Set<string>(), new Set<string>()];
@@ -95,7 +102,22 @@ export async function openSmallVerifier(folder: string, encoder: Pick<Encoder, '
   };
 }
 
-/** What a folder of kind `small-verifier` says of its model, and its checked graph, without opening it. Throws InputError where it is none. */
+async function openHead(file: string, width: number): Promise<OnnxModel> {
+  const model = await openOnnxModel(await readFile(file), file);
+  try {
+    checkPorts(model.inputs, { features: [null, width] }, file);
+    checkPorts(model.outputs, { log_probabilities: [null, LABELS.length] }, file);
+  } catch (error) {
+    await model.close();
+    throw error;
+  }
+  return model;
+}
+
+/**
+ * What a folder of kind `small-verifier` says of its model, and its checked graph, without opening it. Throws InputError where it is none, or
+ * where a file is not what the manifest says.
+ */
 export async function readSmallVerifier(folder: string): Promise<{ details: SmallVerifierDetails; sha256: string; file: string }> {
   const manifest = await readManifest(folder, 'small-verifier');
   const parsed = smallVerifierDetails.safeParse(manifest.details);
@@ -103,21 +125,13 @@ export async function readSmallVerifier(folder: string): Promise<{ details: Smal
     const issue = parsed.error.issues[0];
     throw new InputError(issue?.message ?? 'invalid', { file: folder, field: ['details', ...(issue?.path ?? [])].join('.') });
   }
-  const file = await checkedFile(folder, manifest, SMALL_VERIFIER_ONNX);
+  await checkOutputs(folder, manifest, [SMALL_VERIFIER_ONNX, SMALL_VERIFIER_WEIGHTS]);
+  const { encoder, features, hidden, parameters } = parsed.data;
+  const weights = join(folder, SMALL_VERIFIER_WEIGHTS);
+  const layers = denseLayers([pairFeatureWidth(features, encoder.dimensions), ...hidden, LABELS.length]);
+  checkDenseWeights(await readSafetensors(weights), layers, { parameters, file: weights });
+  const file = join(folder, SMALL_VERIFIER_ONNX);
   return { details: parsed.data, sha256: manifest.outputs.find((one) => one.name === SMALL_VERIFIER_ONNX)?.sha256 as string, file };
 }
 
 const SCORED_PAIRS = 512;
-
-function sameEncoder(expected: EncoderIdentity, got: EncoderIdentity): void {
-  for (const field of Object.keys(expected) as (keyof EncoderIdentity)[]) {
-    if (expected[field] === got[field]) continue;
-    throw new ProfileMismatchError(
-      `encoder.${field}`,
-      canonicalJson(expected[field]),
-      canonicalJson(got[field]),
-      'a small verifier only understands the encoder that it was trained on: train one for this encoder',
-      'the small verifier',
-    );
-  }
-}

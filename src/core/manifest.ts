@@ -97,6 +97,14 @@ export async function readManifest(folder: string, kind?: Kind | readonly Kind[]
 }
 
 /**
+ * Checks every output file of a folder as `checkedFile` does, read or not: a folder of which one file was changed is not what was made.
+ * `needed` have to be among them.
+ */
+export async function checkOutputs(folder: string, manifest: Manifest, needed: readonly string[] = []): Promise<void> {
+  for (const name of new Set([...needed, ...manifest.outputs.map((one) => one.name)])) await checkedFile(folder, manifest, name);
+}
+
+/**
  * Checks that an output file of a folder is byte for byte what its manifest says, and returns its path. Arrow's reader does not notice
  * damage, so every reader of an artefact comes through here first.
  */

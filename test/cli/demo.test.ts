@@ -75,7 +75,7 @@ test("another command's interrupted run is not the demo's to replace", async () 
   await (await (await openOutputFolder(given)).journal('done.journal', (value) => value)).append(1);
   const refused = await hopgate(['demo', '--out', other], { env });
   assert.deepEqual([refused.code, refused.stderr], [2, `hopgate: ${other}: holds files that are not a demo's; choose another --out\n`]);
-  assert.equal(await readFile(join(other, '.unfinished', 'done.journal'), 'utf8'), '1\n');
+  assert.equal(await readFile(join(other, '.unfinished', 'done.journal'), 'utf8'), '6b86b273ff34fce1 1\n');
 });
 
 test('report finds the results below a folder, and refuses one without any', async () => {

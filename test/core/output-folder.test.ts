@@ -94,7 +94,23 @@ test('a torn last journal line is cut off, and the whole ones are given back', a
   const again = await out.journal('done.journal', parse);
   assert.deepEqual(again.done, [1, 2]);
   await again.append(3);
-  assert.equal(await readFile(out.temporary('done.journal'), 'utf8'), '1\n2\n3\n');
+  const lines = (await readFile(out.temporary('done.journal'), 'utf8')).trim().split('\n');
+  // printf %s 1 | sha256sum | cut -c1-16, and so for 2 and 3
+  assert.deepEqual(lines, ['6b86b273ff34fce1 1', 'd4735e3a265e16ee 2', '4e07408562bedb8b 3']);
+});
+
+test('a journal entry of which a byte was changed is refused by its line', async () => {
+  const given = await settings();
+  const parse = (value: unknown): number => value as number;
+  const journal = await (await openOutputFolder(given)).journal('done.journal', parse);
+  for (const entry of [10, 20]) await journal.append(entry);
+  const out = await openOutputFolder({ ...given, resume: true });
+  const file = out.temporary('done.journal');
+  await writeFile(file, (await readFile(file, 'utf8')).replace(' 20', ' 21'));
+  await assert.rejects(out.journal('done.journal', parse), {
+    name: 'InputError',
+    message: `${file}, line 2: damaged journal entry (not what was written); start again with --force`,
+  });
 });
 
 test('the manifest is the same whatever order counts and files came in', async () => {

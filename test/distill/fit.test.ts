@@ -75,12 +75,17 @@ test('it goes on from any checkpoint to the bytes of the undisturbed fit', async
   const saved: Buffer[] = [];
   const options = fitOptions({ epochs: 5 });
   const whole = await fitDrafter(tf, examples, held, options, {
-    checkpoints: { every: 1, load: () => Promise.resolve(undefined), save: (bytes) => Promise.resolve(void saved.push(bytes)) },
+    checkpoints: {
+      file: 'fit.checkpoint',
+      every: 1,
+      load: () => Promise.resolve(undefined),
+      save: (bytes) => Promise.resolve(void saved.push(bytes)),
+    },
   });
   assert.equal(saved.length, 5);
   for (const checkpoint of saved) {
     const resumed = await fitDrafter(tf, examples, held, options, {
-      checkpoints: { every: 1, load: () => Promise.resolve(checkpoint), save: () => Promise.resolve() },
+      checkpoints: { file: 'fit.checkpoint', every: 1, load: () => Promise.resolve(checkpoint), save: () => Promise.resolve() },
     });
     assert.deepEqual(drafterSafetensors(resumed.model), drafterSafetensors(whole.model));
     assert.deepEqual(resumed.progress, whole.progress);
@@ -94,7 +99,12 @@ test('Ctrl-C ends it after the current epoch, with a checkpoint', async () => {
   const fit = fitDrafter(tf, examples, none, fitOptions({ epochs: 9 }), {
     signal: abort.signal,
     onEpoch: ({ epoch }) => epoch === 2 && abort.abort(new Error('interrupted')),
-    checkpoints: { every: 100, load: () => Promise.resolve(undefined), save: (bytes) => Promise.resolve(void saved.push(bytes)) },
+    checkpoints: {
+      file: 'fit.checkpoint',
+      every: 100,
+      load: () => Promise.resolve(undefined),
+      save: (bytes) => Promise.resolve(void saved.push(bytes)),
+    },
   });
   await assert.rejects(fit, { message: 'interrupted' });
   assert.equal(saved.length, 1);

@@ -8,6 +8,7 @@ import { type Claim, claimColumns } from '../../src/core/claims.js';
 import { drafterDetails } from '../../src/core/drafter.js';
 import { openOutputFolder } from '../../src/core/output-folder.js';
 import { random } from '../../src/core/random.js';
+import { flipByte } from '../support/damage.js';
 import { fitOptions } from '../support/drafter-examples.js';
 import { patternQuestions, wordEncoder } from '../support/word-encoder.js';
 
@@ -145,6 +146,36 @@ test('an interrupted training goes on to the bytes of an undisturbed one', async
     await trainDrafter(claims, wordEncoder(), tensorflow, options(dir, { ...wanted, resume: true }));
     assert.deepEqual(await folderBytes(dir), await folderBytes(join(root, 'whole')));
   }
+});
+
+test('a checkpoint of which a byte was changed is refused by name, and so is an entry of the learning curve', async () => {
+  const claims = await readClaimQuestions(await patternFile(40));
+  const tensorflow = await openTensorFlow('wasm');
+  const dir = join(await temporary(), 'out');
+  const abort = new AbortController();
+  const given = options(dir, { learningCurve: [10] });
+  const stopped = trainDrafter(claims, wordEncoder(), tensorflow, {
+    ...given,
+    signal: abort.signal,
+    onProgress: (stage, done) => stage === 'training' && done === 2 && abort.abort(new Error('interrupted')),
+  });
+  await assert.rejects(stopped, { message: 'interrupted' });
+  const resumed = (): Promise<unknown> => trainDrafter(claims, wordEncoder(), tensorflow, { ...given, resume: true });
+  const checkpoint = join(dir, '.unfinished', 'fit.checkpoint');
+  await flipByte(checkpoint);
+  const error = await resumed().catch((one: unknown) => one as Error);
+  const [got, expected] = (error as Error).message.match(/[0-9a-f]{64}/g) ?? [];
+  assert.equal(
+    (error as Error).message,
+    `${checkpoint}: got sha256 ${got}, expected ${expected} as it was written: the checkpoint was changed or damaged; start again with --force`,
+  );
+  assert.equal((error as Error).name, 'InputError');
+  const curve = join(dir, '.unfinished', 'learning-curve.jsonl');
+  await writeFile(curve, (await readFile(curve, 'utf8')).replace('"questions":10', '"questions":11'));
+  await assert.rejects(resumed(), {
+    name: 'InputError',
+    message: `${curve}, line 1: damaged journal entry (not what was written); start again with --force`,
+  });
 });
 
 test('a bad line is set aside with its place; a file without any claims is refused', async () => {

@@ -1,11 +1,13 @@
 import assert from 'node:assert/strict';
-import { cp, mkdtemp, readFile, writeFile } from 'node:fs/promises';
+import { mkdtemp, readFile, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { test } from 'node:test';
 import { openTensorFlow, readClaimQuestions, trainDrafter } from '../../distill/index.js';
-import { openDrafter } from '../../runtime/index.js';
+import { openDraftModel, openDrafter } from '../../runtime/index.js';
+import { type DrafterDetails, drafterDetails } from '../../src/core/drafter.js';
 import type { Manifest } from '../../src/core/manifest.js';
+import { changedManifest, damagedCopy } from '../support/damage.js';
 import { fitOptions } from '../support/drafter-examples.js';
 import { patternQuestions, wordEncoder } from '../support/word-encoder.js';
 
@@ -83,22 +85,54 @@ test('a drafter that was not shown to beat its baselines warns when it is loaded
   ]);
 });
 
-test('a flipped byte in the graph is refused', async () => {
+test('a flipped byte in any of its files is refused, read or not', async () => {
   const { dir: original, manifest } = await trained(0.1);
-  const dir = join(await mkdtemp(join(tmpdir(), 'hopgate-drafter-')), 'damaged');
-  await cp(original, dir, { recursive: true });
-  const file = join(dir, 'drafter.onnx');
-  const bytes = await readFile(file);
-  const middle = bytes.length >> 1;
-  bytes[middle] = (bytes[middle] as number) ^ 1;
-  await writeFile(file, bytes);
-  const expected = manifest.outputs.find((one) => one.name === 'drafter.onnx')?.sha256 as string;
-  await assert.rejects(openDrafter(dir, { encoder: wordEncoder().identity }), (error: Error) => {
-    assert.equal(error.name, 'InputError');
-    assert.match(
-      error.message,
-      new RegExp(`^${file}: got sha256 [0-9a-f]{64}, expected ${expected} as in the manifest: the file was changed or damaged$`),
-    );
-    return true;
-  });
+  for (const { name, sha256 } of manifest.outputs.filter((one) => one.bytes > 0)) {
+    const { folder, file } = await damagedCopy(original, name);
+    await assert.rejects(openDrafter(folder, { encoder: wordEncoder().identity }), (error: Error) => {
+      assert.equal(error.name, 'InputError');
+      assert.match(
+        error.message,
+        new RegExp(`^${file}: got sha256 [0-9a-f]{64}, expected ${sha256} as in the manifest: the file was changed or damaged$`),
+      );
+      return true;
+    });
+  }
+});
+
+test('a manifest whose slots, counts, widths or parameters are not those of weights and graph is refused', async () => {
+  const { dir } = await trained(0.1);
+  const { identity } = wordEncoder();
+  // 24 → 48 → 32 → 3 × 24 + 3: 24·48 + 48 + 48·32 + 32 + 32·75 + 75 = 5,243 parameters.
+  const cases: [(details: DrafterDetails) => void, string][] = [
+    [({ shape }) => (shape.slots = 2), ', field out.weight: got the shape [32,75], expected [32,51] as in the manifest'],
+    [({ shape }) => (shape.counts = 4), ', field out.weight: got the shape [32,75], expected [32,76] as in the manifest'],
+    [({ shape }) => (shape.hidden = [49, 32]), ', field hidden.0.weight: got the shape [24,48], expected [24,49] as in the manifest'],
+    [({ shape }) => (shape.hidden = [48]), ', field out.weight: got the shape [32,75], expected [48,75] as in the manifest'],
+    [(details) => (details.parameters = 5242), ': the manifest says 5242 parameters, expected 5243, as many as these weights are'],
+  ];
+  for (const [change, message] of cases) {
+    const folder = await changedManifest(dir, drafterDetails, change);
+    await assert.rejects(openDrafter(folder, { encoder: identity }), {
+      name: 'InputError',
+      message: `${join(folder, 'drafter.safetensors')}${message}`,
+    });
+  }
+});
+
+test('a graph of other slots, counts or dimensions than what is said of it is refused', async () => {
+  const { dir } = await trained(0.1);
+  const onnx = await readFile(join(dir, 'drafter.onnx'));
+  for (const [said, message] of [
+    [
+      { slots: 2, counts: 3, dimensions: 24 },
+      'field slots: got float32 [batch × 3 × 24], expected float32 [batch × 2 × 24] as in the manifest',
+    ],
+    [
+      { slots: 3, counts: 2, dimensions: 24 },
+      'field count_logits: got float32 [batch × 3], expected float32 [batch × 2] as in the manifest',
+    ],
+    [{ slots: 3, counts: 3, dimensions: 12 }, 'field question: got float32 [batch × 24], expected float32 [batch × 12] as in the manifest'],
+  ] as const)
+    await assert.rejects(openDraftModel(onnx, 'drafter.onnx', said), { name: 'InputError', message: `drafter.onnx, ${message}` });
 });

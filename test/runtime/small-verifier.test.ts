@@ -1,5 +1,4 @@
 import assert from 'node:assert/strict';
-import { cp, readFile, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { before, test } from 'node:test';
 import { CLAIM_FORMS } from '../../src/core/labels.js';
@@ -15,8 +14,11 @@ import {
 } from '../../runtime/index.js';
 import type { Claim } from '../../src/core/claims.js';
 import type { LabelRow } from '../../src/core/labels.js';
+import { readManifest } from '../../src/core/manifest.js';
+import { type SmallVerifierDetails, smallVerifierDetails } from '../../src/core/small-verifier.js';
 import { pairOf } from '../../src/core/pair-features.js';
 import type { RetrievedSentence, Trajectory } from '../../src/core/trajectories.js';
+import { changedManifest, damagedCopy } from '../support/damage.js';
 import { temporaryFolder } from '../support/files.js';
 import { labelFolder, twoWikiFile } from '../support/label-folder.js';
 import { trajectoryOf } from '../support/trajectories.js';
@@ -90,18 +92,16 @@ test('P31: a small verifier of another encoder is refused by the name of what di
   });
 });
 
-test('a flipped byte in the graph is refused, and so is a folder of another kind', async () => {
-  const copy = join(await temporaryFolder(), 'copy');
-  await cp(dir, copy, { recursive: true });
-  const file = join(copy, 'small-verifier.onnx');
-  const bytes = await readFile(file);
-  bytes[1000] = (bytes[1000] as number) ^ 1;
-  await writeFile(file, bytes);
-  const error = await openSmallVerifier(copy, counting()).catch((one: unknown) => one as Error);
-  assert.match(
-    (error as Error).message,
-    /^\S+small-verifier\.onnx: got sha256 [0-9a-f]{64}, expected [0-9a-f]{64} as in the manifest: the file was changed or damaged$/,
-  );
+test('a flipped byte in any of its files is refused, read or not, and so is a folder of another kind', async () => {
+  for (const { name } of (await readManifest(dir)).outputs) {
+    const { folder, file } = await damagedCopy(dir, name);
+    const error = await openSmallVerifier(folder, counting()).catch((one: unknown) => one as Error);
+    const [got, expected] = (error as Error).message.match(/[0-9a-f]{64}/g) ?? [];
+    assert.equal(
+      (error as Error).message,
+      `${file}: got sha256 ${got}, expected ${expected} as in the manifest: the file was changed or damaged`,
+    );
+  }
   const { folder } = await labelFolder(await twoWikiFile(3));
   await assert.rejects(openSmallVerifier(folder, counting()), {
     name: 'InputError',
@@ -222,4 +222,25 @@ test('P8, P24: no claims are never covered, and neither is a question without ev
       message: `row ${trajectory.row}, question ${JSON.stringify(trajectory.question_id)}: the small verifier reads claims, and none were given`,
     });
   });
+});
+
+test('a manifest whose features, widths or parameters are not those of weights and graph is refused', async () => {
+  const { parameters } = smallVerifierDetails.parse((await readManifest(dir)).details);
+  // Five parts of 24 numbers and 14 scalars make 134 inputs; the title's match is one more.
+  assert.equal(parameters, 134 * 16 + 16 + 16 * 3 + 3);
+  const cases: [(details: SmallVerifierDetails) => void, string][] = [
+    [
+      ({ features }) => (features.title_match = true),
+      ', field hidden.0.weight: got the shape [134,16], expected [135,16] as in the manifest',
+    ],
+    [(details) => (details.hidden = [17]), ', field hidden.0.weight: got the shape [134,16], expected [134,17] as in the manifest'],
+    [(details) => (details.parameters = 1), `: the manifest says 1 parameters, expected ${parameters}, as many as these weights are`],
+  ];
+  for (const [change, message] of cases) {
+    const folder = await changedManifest(dir, smallVerifierDetails, change);
+    await assert.rejects(openSmallVerifier(folder, counting()), {
+      name: 'InputError',
+      message: `${join(folder, 'small-verifier.safetensors')}${message}`,
+    });
+  }
 });
