@@ -1,4 +1,2 @@
-export { checkAdapter } from './import-adapter.js';
-export { EXPORT_NAME, REQUIRED_FILES, checkFiles } from './import-files.js';
-export { checkGraph } from './import-graph.js';
-export { checkMerge, checkSettings } from './import-settings.js';
+export { type ImportOptions, type Imported, ParityFailedError, importVerifier } from './import.js';
+export { DEFAULT_TOLERANCES, type GateScorer, type ParityTolerances, type Tolerance, parityGate } from './parity.js';

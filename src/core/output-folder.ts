@@ -1,5 +1,5 @@
 import { randomBytes } from 'node:crypto';
-import { mkdir, readFile, readdir, rename, rm, rmdir, stat, writeFile } from 'node:fs/promises';
+import { constants, copyFile, mkdir, readFile, readdir, rename, rm, rmdir, stat, writeFile } from 'node:fs/promises';
 import { basename, dirname, join, resolve, sep } from 'node:path';
 import { writeArrow } from './arrow.js';
 import type { Columns, Row } from './columns.js';
@@ -53,6 +53,10 @@ export interface OutputFolder {
   table<C extends Columns>(name: string, columns: C, rows: Iterable<Row<C>> | AsyncIterable<Row<C>>, format: TableFormat): Promise<number>;
   jsonl(name: string, rows: Iterable<unknown> | AsyncIterable<unknown>): Promise<number>;
   file(name: string, content: string | Uint8Array): Promise<void>;
+  /** Takes over a file as it is. */
+  copy(name: string, from: string): Promise<void>;
+  /** Takes a file out again. */
+  drop(name: string): Promise<void>;
   finish(conclusion: Conclusion): Promise<Manifest>;
   /** Takes back what this run left, when its input turns out to be no use: there is nothing to resume then. */
   discard(): Promise<void>;
@@ -88,6 +92,15 @@ export async function openOutputFolder(settings: OutputSettings): Promise<Output
     file: async (name, content) => {
       await mkdir(dirname(target(name)), { recursive: true });
       await writeFile(target(name), content);
+    },
+    copy: async (name, from) => {
+      await mkdir(dirname(target(name)), { recursive: true });
+      // Shares the bytes where the file system can: models have gigabytes.
+      await copyFile(from, target(name), constants.COPYFILE_FICLONE);
+    },
+    drop: async (name) => {
+      await rm(target(name), { force: true });
+      outputs.splice(outputs.indexOf(name), 1);
     },
     finish: async (conclusion) => {
       const entries: Manifest['outputs'] = [];

@@ -41,7 +41,7 @@ export const devMetrics = z.strictObject({
   /** `confusion[gold][said]`, in the order of `labels`. */
   confusion: z.array(z.array(count)),
   /** F1 by label; null where it has neither a row nor a prediction. */
-  per_class: z.record(z.string(), z.unknown()),
+  per_class: z.record(z.string(), z.json()),
 });
 
 /** `export.json` of a trainer's export folder, written last there. */

@@ -19,6 +19,7 @@ import { report } from './report.js';
 import { smallEvaluate } from './small-evaluate.js';
 import { smallTrain } from './small-train.js';
 import { trajectoriesRun } from './trajectories-run.js';
+import { verifierImport } from './verifier-import.js';
 
 /** Every command of this version, in the order in which the usage lists them. */
 export const commands: readonly Command[] = [
@@ -36,6 +37,7 @@ export const commands: readonly Command[] = [
   drafterEvaluate,
   smallTrain,
   smallEvaluate,
+  verifierImport,
   trajectoriesRun,
   decide,
   calibrate,

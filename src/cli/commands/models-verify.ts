@@ -1,5 +1,7 @@
+import { join } from 'node:path';
 import { CheckFailedError, InputError, shown } from '../../core/errors.js';
 import { modelFolder } from '../../core/homes.js';
+import { VERIFIERS, checkImportedVerifier, readImportedVerifier, verifierNames } from '../../core/verifier-model.js';
 import { ENCODER_NAMES, checkPulled, isEncoderName, pulledModels, readEncoderRegistry } from '../../../runtime/index.js';
 import { type Command, READS_ONLY } from '../command.js';
 import { modelDirOption } from './models-list.js';
@@ -7,14 +9,17 @@ import { modelDirOption } from './models-list.js';
 export const modelsVerify: Command = {
   path: 'models verify [name]',
   ignores: READS_ONLY,
-  describe: 'hashes the files of pulled encoders again and compares them with what the pull recorded; exit 1 on any difference',
-  positionals: { name: 'one encoder; default: every one that is here' },
+  describe:
+    'hashes the files of pulled encoders and imported verifiers again and compares them with what was recorded; exit 1 on any difference',
+  positionals: { name: 'one encoder or imported verifier; default: every one that is here' },
   options: { ...modelDirOption, registry: { type: 'string', describe: 'registry file with other addresses (a mirror)' } },
   run: async (args, terminal) => {
     const name = args.name as string | undefined;
-    if (name !== undefined && !isEncoderName(name)) throw new InputError(`got ${shown(name)}, expected one of ${ENCODER_NAMES.join(', ')}`);
     const registry = readEncoderRegistry(args.registry as string | undefined);
     const modelDir = modelFolder(args['model-dir'] as string | undefined);
+    const imported = (await verifierNames(modelDir)).filter((one) => name === undefined || one === name);
+    if (name !== undefined && !isEncoderName(name) && imported.length === 0)
+      throw new InputError(`got ${shown(name)}, expected one of ${[...ENCODER_NAMES, ...(await verifierNames(modelDir))].join(', ')}`);
     const here = (await pulledModels(modelDir, registry)).filter((one) =>
       name === undefined ? one.state !== 'absent' : one.name === name,
     );
@@ -31,8 +36,20 @@ export const modelsVerify: Command = {
         failed.push(error.message);
       }
     }
+    for (const one of imported) {
+      const folder = join(modelDir, VERIFIERS, one);
+      try {
+        const verifier = await readImportedVerifier(folder, one);
+        await checkImportedVerifier(verifier);
+        files += verifier.manifest.outputs.length;
+        terminal.print(`ok  ${one}  ${verifier.manifest.outputs.length} files`);
+      } catch (error) {
+        if (!(error instanceof InputError)) throw error;
+        failed.push(error.message);
+      }
+    }
     if (failed.length > 0) throw new CheckFailedError(failed.join('\n'));
-    if (here.length === 0) terminal.print(`no pulled model in ${modelDir}`);
-    return { out: null, counts: { models: here.length, files }, quarantined: {}, warnings: [] };
+    if (here.length + imported.length === 0) terminal.print(`no model in ${modelDir}`);
+    return { out: null, counts: { models: here.length + imported.length, files }, quarantined: {}, warnings: [] };
   },
 };

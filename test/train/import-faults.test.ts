@@ -1,0 +1,390 @@
+import assert from 'node:assert/strict';
+import { create, clone } from '@bufbuild/protobuf';
+import { appendFile, cp, readFile, readdir, rm, stat, symlink, truncate, writeFile } from 'node:fs/promises';
+import { join } from 'node:path';
+import { before, test } from 'node:test';
+import {
+  NodeProtoSchema,
+  StringStringEntryProtoSchema,
+  TensorProtoSchema,
+  TensorProto_DataLocation,
+  TensorShapeProto_DimensionSchema,
+  type ModelProto,
+  type TensorProto,
+  type ValueInfoProto,
+} from 'onnx-buf';
+import { hashFile } from '../../src/core/hash.js';
+import type { GoldenScores } from '../../src/core/verifier-export.js';
+import { type ImportOptions, importVerifier } from '../../train/index.js';
+import { temporaryFolder } from '../support/files.js';
+import { smallTokenizer } from '../support/small-tokenizer.js';
+import { changeExport, changeGraph, changeRows, copyOf, listFiles, tinyExport, writeAdapter } from '../support/tiny-export.js';
+
+const GRAPH = 'onnx/fp32/model.onnx';
+const DATA = 'onnx/fp32/model.onnx.data';
+/** Of the small tokenizer: 4 control tokens, 256 bytes, 16 merges. */
+const TOKENS = 276;
+
+let made: string;
+before(async () => {
+  made = await tinyExport();
+});
+
+/** Damages a copy, and checks the whole message and that nothing is left among the models; the folder is written FOLDER in it. */
+async function refused(
+  damage: (folder: string) => Promise<unknown>,
+  message: string | ((folder: string) => Promise<string>),
+  options: Partial<ImportOptions> = {},
+): Promise<void> {
+  const folder = await copyOf(made);
+  await damage(folder);
+  const modelDir = await temporaryFolder();
+  const expected = (typeof message === 'string' ? message : await message(folder)).replaceAll('FOLDER', folder);
+  await assert.rejects(importVerifier(folder, { seed: 13, modelDir, variants: ['fp32'], ...options }), (error: Error) => {
+    assert.equal(error.message, expected);
+    return error.name === 'InputError';
+  });
+  assert.deepEqual(await readdir(modelDir), []);
+}
+
+test('one byte of a weight file changed, a file cut short, missing, or not listed is refused by name', async () => {
+  const { sha256 } = await hashFile(join(made, DATA));
+  const { size } = await stat(join(made, DATA));
+  await refused(
+    async (folder) => {
+      const bytes = await readFile(join(folder, DATA));
+      bytes[1000] = (bytes[1000] as number) ^ 1;
+      await writeFile(join(folder, DATA), bytes);
+    },
+    async (folder) =>
+      `FOLDER/${DATA}: got sha256 ${(await hashFile(join(folder, DATA))).sha256}, expected ${sha256} as in export.json: the file was changed or damaged`,
+  );
+  await refused(
+    (folder) => truncate(join(folder, DATA), size - 1),
+    `FOLDER/${DATA}: got ${size - 1} bytes, expected ${size} as in export.json`,
+  );
+  await refused((folder) => rm(join(folder, DATA)), `FOLDER/${DATA}: listed in export.json, but missing`);
+  await refused(
+    (folder) => writeFile(join(folder, 'onnx/fp32/other.data'), 'x'),
+    'FOLDER/onnx/fp32/other.data: not listed in export.json: it was not made with this export; take it out, or export again',
+  );
+  await refused(async (folder) => {
+    await rm(join(folder, 'model-card.md'));
+    await listFiles(folder);
+  }, 'FOLDER/export.json, field files: does not list model-card.md, which an export has');
+  await refused((folder) => rm(join(folder, 'export.json')), 'FOLDER/export.json: no export.json: not a finished export of the trainer');
+});
+
+test('a link is refused, and a list that leads out of the folder', async () => {
+  await refused(async (folder) => {
+    await rm(join(folder, DATA));
+    await symlink(join(made, DATA), join(folder, DATA));
+  }, `FOLDER/${DATA}: is a symbolic link, which may point anywhere: an export holds plain files only`);
+  await refused(async (folder) => {
+    await rm(join(folder, 'onnx/fp32'), { recursive: true });
+    await symlink(join(made, 'onnx/fp32'), join(folder, 'onnx/fp32'));
+  }, 'FOLDER/onnx/fp32: is a symbolic link, which may point anywhere: an export holds plain files only');
+  for (const path of ['../model.onnx.data', '/etc/passwd', 'onnx/../../x'])
+    await refused(
+      (folder) => changeExport(folder, ({ files }) => ({ files: files.map((one) => (one.path === DATA ? { ...one, path } : one)) })),
+      'FOLDER/export.json, field files.7.path: expected a relative path without ".."',
+    );
+});
+
+test('a pickle is refused by its ending and by its content', async () => {
+  const why = ': loading a pickle runs what is in it, and an export has no use for one (weights are .safetensors and .onnx)';
+  // python3 -c "import pickle; print(pickle.dumps({'a': 1}, protocol=4).hex())", and with protocol=2
+  const pickles = ['8004950a000000000000007d948c0161944b01732e', '80027d710058010000006171014b01732e'];
+  const cases: [name: string, bytes: Buffer, message: string][] = [
+    ['adapter/adapter_model.bin', Buffer.from('anything'), 'has the ending .bin, which pickles have'],
+    ['adapter/weights.dat', Buffer.from('PK\u0003\u0004rest'), 'is a zip archive, as PyTorch pickles weights'],
+    ['adapter/weights.dat', Buffer.from('80028a0a6cfc9c46f9206aa850192e80024d', 'hex'), "begins as PyTorch's old pickles do"],
+    ...pickles.map((one): [string, Buffer, string] => ['tokenizer/extra.json', Buffer.from(one, 'hex'), 'is a pickle']),
+  ];
+  for (const [name, bytes, message] of cases)
+    await refused(async (folder) => {
+      await writeFile(join(folder, name), bytes);
+      await listFiles(folder);
+    }, `FOLDER/${name}: ${message}${why}`);
+});
+
+test('P56: external data that is missing, unlisted, outside the folder, or shorter than its tensor is refused by the name of the tensor', async () => {
+  const place =
+    (location: string) =>
+    (folder: string): Promise<void> =>
+      changeGraph(folder, 'fp32', (model) => setEntry(embeddingOf(model), 'location', location));
+  for (const location of ['../model.onnx.data', '/etc/passwd', 'sub/model.onnx.data', '.hidden', ''])
+    await refused(
+      place(location),
+      `FOLDER/${GRAPH}, field embedding: its external data points to ${JSON.stringify(location)}, expected a plain file name beside the graph`,
+    );
+  await refused(
+    place('other.data'),
+    `FOLDER/${GRAPH}, field embedding: its external data other.data is not listed in export.json; it has ${DATA}`,
+  );
+  const { size } = await stat(join(made, DATA));
+  await refused(
+    (folder) => changeGraph(folder, 'fp32', (model) => setEntry(embeddingOf(model), 'offset', String(size))),
+    `FOLDER/${GRAPH}, field embedding: its external data is bytes ${size} to ${size + TOKENS * 32 * 4} of model.onnx.data, which has ${size}`,
+  );
+  await refused(
+    (folder) => changeGraph(folder, 'fp32', (model) => setEntry(embeddingOf(model), 'length', '128')),
+    `FOLDER/${GRAPH}, field embedding: its external data has 128 bytes, expected ${TOKENS * 32 * 4} for float of shape [${TOKENS},32]`,
+  );
+  await refused(async (folder) => {
+    await rm(join(folder, DATA));
+    await listFiles(folder);
+  }, `FOLDER/export.json, field files: does not list ${DATA}, which an export has`);
+});
+
+test('a missing tensor of the graph or of the adapter is named', async () => {
+  await refused(
+    (folder) =>
+      changeGraph(folder, 'fp32', ({ graph }) => {
+        if (graph) graph.initializer = graph.initializer.filter((one) => one.name !== 'layer.1.q');
+      }),
+    `FOLDER/${GRAPH}: missing tensor: nothing in the graph gives layer.1.q`,
+  );
+  await refused(async (folder) => {
+    await writeAdapter(folder, 2, (names) => names.filter((one) => !one.includes('layers.1.self_attn.v_proj.lora_B')));
+    await listFiles(folder);
+  }, 'FOLDER/adapter/adapter_model.safetensors: missing tensor: no lora_B of v_proj in layer 1');
+  await refused(async (folder) => {
+    await writeAdapter(folder, 2, (names) => [...names, 'base_model.model.lm_head.lora_A.weight']);
+    await listFiles(folder);
+  }, 'FOLDER/adapter/adapter_model.safetensors: holds the tensor base_model.model.lm_head.lora_A.weight, which belongs to none of q_proj, v_proj');
+});
+
+test("P58: a graph that gives full logits is refused, and any other input or output than the scorer's", async () => {
+  await refused(
+    (folder) =>
+      changeGraph(folder, 'fp32', (model) => {
+        const port = outputOf(model, 'logprobs');
+        const shape = port.type?.value.case === 'tensorType' ? port.type.value.value.shape : undefined;
+        if (shape) shape.dim[1] = create(TensorShapeProto_DimensionSchema, { value: { case: 'dimValue', value: BigInt(TOKENS) } });
+      }),
+    `FOLDER/${GRAPH}: output logprobs has the vocabulary's size (${TOKENS}): a verifier's graph gives the labels' log-probabilities alone, or a batch of prompts would take gigabytes`,
+  );
+  await refused(
+    (folder) =>
+      changeGraph(folder, 'fp32', (model) => {
+        outputOf(model, 'present.1.value').name = 'present.2.value';
+        for (const node of model.graph?.node ?? [])
+          node.output = node.output.map((one) => (one === 'present.1.value' ? 'present.2.value' : one));
+        for (const node of model.graph?.node ?? [])
+          node.input = node.input.map((one) => (one === 'present.1.value' ? 'present.2.value' : one));
+      }),
+    `FOLDER/${GRAPH}: no output present.1.value; it has logprobs, present.0.key, present.0.value, present.1.key, present.2.value`,
+  );
+  await refused(
+    (folder) => changeExport(folder, ({ architecture }) => ({ architecture: { ...architecture, head_dim: 4 } })),
+    `FOLDER/${GRAPH}: input past_key_values.0.key has the shape [batch, 2, past, 8], expected [batch, 2, past, 4]`,
+  );
+  await refused(
+    (folder) =>
+      changeGraph(folder, 'fp32', ({ graph }) => void graph?.node.push(create(NodeProtoSchema, { opType: 'EPContext', name: 'outside' }))),
+    `FOLDER/${GRAPH}: holds an EPContext operator, which loads other files`,
+  );
+  await refused(async (folder) => {
+    await writeFile(join(folder, GRAPH), 'not protobuf');
+    await listFiles(folder);
+  }, `FOLDER/${GRAPH}: not an ONNX model (illegal tag: field no 13 wire type 6)`);
+});
+
+test('P52: a merge into a quantised base, or in a narrower format than 32-bit floats, is refused', async () => {
+  await refused(
+    (folder) => changeExport(folder, () => ({ merged_into_quantised: true })),
+    'FOLDER/export.json, field merged_into_quantised: the adapter was merged into a quantised base, whose rounding the merged weights then keep: ' +
+      'merge into the base as it was published, in float32',
+  );
+  await refused(
+    (folder) => changeExport(folder, () => ({ merge_dtype: 'bfloat16' })),
+    'FOLDER/export.json, field merge_dtype: the adapter was merged in "bfloat16", expected "float32": merge into the base as it was published, in float32',
+  );
+});
+
+test('P55: token embedding and output head that are said to be one matrix, and are not, are refused; equal copies pass, either way they lie', async () => {
+  const withHead =
+    (change: (values: Float32Array, columns: boolean) => void, columns: boolean) =>
+    async (folder: string): Promise<void> => {
+      const data = await readFile(join(folder, DATA));
+      await changeGraph(folder, 'fp32', (model) => {
+        const embedding = embeddingOf(model);
+        const offset = Number(embedding.externalData.find((one) => one.key === 'offset')?.value);
+        const values = new Float32Array(Uint8Array.from(data.subarray(offset, offset + TOKENS * 32 * 4)).buffer);
+        const laid = columns
+          ? Float32Array.from({ length: TOKENS * 32 }, (_, at) => values[(at % TOKENS) * 32 + Math.floor(at / TOKENS)] as number)
+          : values;
+        change(laid, columns);
+        const head = clone(TensorProtoSchema, embedding);
+        head.name = 'lm_head';
+        head.dims = columns ? [32n, BigInt(TOKENS)] : [BigInt(TOKENS), 32n];
+        head.externalData = [];
+        head.dataLocation = TensorProto_DataLocation.DEFAULT;
+        head.rawData = new Uint8Array(laid.buffer);
+        model.graph?.initializer.push(head);
+      });
+    };
+  for (const columns of [false, true]) {
+    const bump = (values: Float32Array): void => {
+      // Token 7, dimension 3.
+      const at = columns ? 3 * TOKENS + 7 : 7 * 32 + 3;
+      values[at] = (values[at] as number) + 0.001;
+    };
+    await refused(
+      withHead(bump, columns),
+      `FOLDER/${GRAPH}: the export says that token embedding and output head are one matrix, but embedding and lm_head differ for token 7`,
+    );
+    const equal = await copyOf(made);
+    await withHead(() => undefined, columns)(equal);
+    await importVerifier(equal, { seed: 13, modelDir: await temporaryFolder(), variants: ['fp32'] });
+  }
+});
+
+test('swapped labels and swapped label ids are refused', async () => {
+  await refused(
+    (folder) => changeExport(folder, () => ({ labels: ['partial', 'match', 'null'] })),
+    'FOLDER/export.json, field labels: got the labels partial, match, null, expected match, partial, null in this order',
+  );
+  const { label_ids: ids } = JSON.parse(await readFile(join(made, 'export.json'), 'utf8')) as { label_ids: { [label: string]: number[] } };
+  await refused(
+    (folder) => changeExport(folder, () => ({ label_ids: { ...ids, match: ids.null, null: ids.match } })),
+    `FOLDER/export.json, field label_ids.match: got ${JSON.stringify(ids.null)}, expected ${JSON.stringify(ids.match)} as the tokenizer encodes "match"`,
+  );
+  await refused(
+    (folder) => changeExport(folder, ({ eos_id: eos }) => ({ pad_id: eos })),
+    async (folder) => {
+      const { eos_id: eos } = JSON.parse(await readFile(join(folder, 'export.json'), 'utf8')) as { eos_id: number };
+      return `FOLDER/export.json, field pad_id: is ${eos}, the token that ends a turn: padding would hide it`;
+    },
+  );
+});
+
+test('the tokenizer of another model, another chat template and another prompt are refused', async () => {
+  const { tokenizer_sha256: ours, template_sha256: template } = JSON.parse(await readFile(join(made, 'export.json'), 'utf8')) as {
+    [field: string]: string;
+  };
+  const other = await smallTokenizer({ family: 'headers' });
+  await refused(
+    async (folder) => {
+      await cp(other, join(folder, 'tokenizer'), { recursive: true });
+      await listFiles(folder);
+    },
+    async (folder) =>
+      `FOLDER/tokenizer, field tokenizer_sha256: the tokenizer is that of another model, or was changed: got ${ours}, expected ${(await hashFile(join(folder, 'tokenizer/tokenizer.json'))).sha256}`,
+  );
+  const changed =
+    "{% for m in messages %}{{ '<|im_start|>' + m['role'] + ' ' + m['content'] + '<|im_end|>' }}{% endfor %}{{ '<|im_start|>assistant ' }}";
+  await refused(
+    async (folder) => {
+      await cp(await smallTokenizer({ template: changed }), join(folder, 'tokenizer'), { recursive: true });
+      await listFiles(folder);
+    },
+    async () => {
+      const { sha256 } = await import('../../src/core/hash.js');
+      return `FOLDER/tokenizer, field template_sha256: the chat template is another one than the model was trained with: got ${template}, expected ${sha256(changed)}`;
+    },
+  );
+  const { promptSha256 } = await import('../../src/prompts/index.js');
+  await refused(
+    (folder) => changeExport(folder, () => ({ prompt_sha256: '0'.repeat(64) })),
+    `FOLDER/export.json, field prompt_sha256: the model was trained with another prompt than this version's (system message or lines): got ${'0'.repeat(64)}, expected ${promptSha256()}`,
+  );
+});
+
+test('system text that a trainer added to the prompts is found where it stands', async () => {
+  // Behind <|im_start|>, "s" and "y" of "system": a byte a token, 40 and 41 are "$" and "%".
+  await refused(
+    async (folder) => {
+      await changeRows<GoldenScores>(folder, 'golden.jsonl', (row) => ({
+        ...row,
+        prompt_ids: [...row.prompt_ids.slice(0, 3), 40, 41, ...row.prompt_ids.slice(3)],
+      }));
+    },
+    async (folder) => {
+      const [line = ''] = (await readFile(join(folder, 'golden.jsonl'), 'utf8')).split('\n');
+      const { length } = (JSON.parse(line) as GoldenScores).prompt_ids;
+      return `FOLDER/golden.jsonl, line 1, field prompt_ids (golden-0): the prompt was trained as ${length} tokens, and is rendered here as ${length - 2}: from token 3 on it has "$%stem\\nJ", expected "stem\\nJud"`;
+    },
+  );
+});
+
+test('settings other than planned are refused, all of them at once; `auto` in the plan takes any', async () => {
+  const job = await temporaryFolder();
+  const golden = (await readFile(join(made, 'golden.jsonl'), 'utf8'))
+    .trim()
+    .split('\n')
+    .map((line) => {
+      const { row, label, prompt_ids: ids } = JSON.parse(line) as GoldenScores;
+      return { row, label, form: 'sentence', ids: [...ids, 1], loss: [ids.length, ids.length + 1] };
+    });
+  const writeGolden = (rows: readonly unknown[]): Promise<void> =>
+    writeFile(join(job, 'golden.jsonl'), rows.map((one) => `${JSON.stringify(one)}\n`).join(''));
+  await writeGolden(golden);
+  const { settings } = JSON.parse(await readFile(join(made, 'export.json'), 'utf8')) as { settings: { [name: string]: unknown } };
+  const plan = (change: { [name: string]: unknown }): Promise<void> =>
+    writeFile(join(job, 'plan.json'), JSON.stringify({ settings: { ...settings, ...change } }));
+  await plan({ quantisation: 'auto', compute_dtype: 'auto' });
+  const { manifest } = await importVerifier(made, { seed: 13, modelDir: await temporaryFolder(), variants: ['fp32'], job });
+  assert.deepEqual([manifest.warnings, manifest.details.settings_compared], [[], true]);
+  await plan({ max_length: 512, learning_rate: 1e-4, lora_targets: ['q_proj'], schedule: 'linear' });
+  await refused(
+    () => Promise.resolve(),
+    'FOLDER/effective.json: the trainer ran with other settings than planned (4): learning_rate: got 0.0002, expected 0.0001; ' +
+      'lora_targets: got ["q_proj","v_proj"], expected ["q_proj"]; max_length: got 2048, expected 512; schedule: not said, expected "linear"; ' +
+      'train again, or plan again with these',
+    { job },
+  );
+  await refused(async (folder) => {
+    await writeFile(join(folder, 'effective.json'), JSON.stringify({ ...settings, seed: 14 }));
+    await listFiles(folder);
+  }, 'FOLDER/effective.json: differs from the settings in export.json: seed: got 14, expected 13');
+  await plan({});
+  await writeGolden(golden.toReversed());
+  await refused(
+    () => Promise.resolve(),
+    'FOLDER/golden.jsonl, line 1: got row "golden-0" (match), expected "golden-5" (null) as in the job',
+    { job },
+  );
+  await rm(join(job, 'plan.json'));
+  await refused(() => Promise.resolve(), `${job}: no plan.json: not a job folder of verifier plan`, { job });
+});
+
+test('files that are not what they should be are refused by file, line and field', async () => {
+  await refused(
+    (folder) => changeExport(folder, () => ({ kind: 'other' })),
+    'FOLDER/export.json, field kind: Invalid input: expected "verifier-export"',
+  );
+  await refused(async (folder) => {
+    await changeRows<GoldenScores>(folder, 'golden.jsonl', (row, at) => (at === 2 ? { ...row, merged: [-1, -2] } : row));
+  }, 'FOLDER/golden.jsonl, line 3, field merged: got 2 numbers, expected 3, one a label');
+  await refused(async (folder) => {
+    await changeRows<GoldenScores>(folder, 'golden.jsonl', (row, at) => (at === 1 ? { ...row, label: 'maybe' } : row));
+  }, 'FOLDER/golden.jsonl, line 2, field label: got "maybe", expected one of match, partial, null');
+  await refused(async (folder) => {
+    await changeRows<GoldenScores>(folder, 'golden.jsonl', (row) => ({ ...row, onnx: {} }));
+  }, 'FOLDER/golden.jsonl, line 1, field onnx.fp32: no scores of fp32 in Python');
+  await refused(async (folder) => {
+    await appendFile(join(folder, 'dev-scores.jsonl'), '{"row": NaN}\n');
+    await listFiles(folder);
+  }, 'FOLDER/dev-scores.jsonl, line 10: got "{\\"row\\": NaN}", expected one JSON object');
+  await refused(() => Promise.resolve(), 'FOLDER: --variants: got fp16, but the export has fp32, int4', { variants: ['fp16'] });
+  await refused(() => Promise.resolve(), '--name: got "../up", expected letters, digits, ".", "_" and "-"', { name: '../up' });
+});
+
+function embeddingOf(model: ModelProto): TensorProto {
+  const found = model.graph?.initializer.find((one) => one.name === 'embedding');
+  assert.ok(found);
+  return found;
+}
+
+function outputOf(model: ModelProto, name: string): ValueInfoProto {
+  const found = model.graph?.output.find((one) => one.name === name);
+  assert.ok(found);
+  return found;
+}
+
+function setEntry(tensor: TensorProto, key: string, value: string): void {
+  tensor.externalData = tensor.externalData.filter((one) => one.key !== key);
+  tensor.externalData.push(create(StringStringEntryProtoSchema, { key, value }));
+}

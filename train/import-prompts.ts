@@ -1,0 +1,105 @@
+import { join } from 'node:path';
+import { InputError, shown } from '../src/core/errors.js';
+import { LABELS } from '../src/core/labels.js';
+import type { GoldenScores, VerifierExport } from '../src/core/verifier-export.js';
+import { type VerifierTokens, openVerifierTokens } from '../src/prompts/index.js';
+import { EXPORT_NAME } from './import-files.js';
+
+/** A golden row as the job has it. */
+export interface PlannedGolden {
+  row: string;
+  label: string;
+  /** Prompt and label. */
+  ids: readonly number[];
+  /** Half-open span of the label in `ids`. */
+  loss: readonly [number, number];
+}
+
+/**
+ * Checks that this version reads and writes prompts as the model was trained: tokenizer, chat template, prompt, labels and their ids, and every
+ * golden prompt rendered anew to the same ids. Throws InputError for the first difference, by name.
+ */
+export async function checkPrompts(
+  folder: string,
+  made: VerifierExport,
+  { golden, maxLength, planned }: { golden: readonly GoldenScores[]; maxLength: number; planned?: readonly PlannedGolden[] | undefined },
+): Promise<void> {
+  const tokens = await openVerifierTokens(join(folder, 'tokenizer'), { maxLength });
+  checkIdentity(folder, made, tokens);
+  const file = join(folder, 'golden.jsonl');
+  if (planned !== undefined) checkPlanned(file, golden, planned);
+  for (const [at, { row, fields, prompt_ids: got }] of golden.entries()) {
+    const expected = tokens.prompt(fields).ids;
+    const first = firstDifference(got, expected);
+    if (first === undefined) continue;
+    const part = (ids: readonly number[]): string =>
+      first < ids.length ? shown(tokens.chat.tokenizer.decode(ids.slice(first, first + 8))) : 'its end';
+    throw new InputError(
+      `the prompt was trained as ${got.length} tokens, and is rendered here as ${expected.length}: from token ${first} on it has ${part(got)}, ` +
+        `expected ${part(expected)}`,
+      { file, line: at + 1, field: `prompt_ids (${row})` },
+    );
+  }
+}
+
+function checkIdentity(folder: string, made: VerifierExport, { chat, labelIds, promptSha256 }: VerifierTokens): void {
+  const file = join(folder, EXPORT_NAME);
+  const tokenizer = join(folder, 'tokenizer');
+  if (made.labels.join() !== LABELS.join())
+    throw new InputError(`got the labels ${made.labels.join(', ')}, expected ${LABELS.join(', ')} in this order`, {
+      file,
+      field: 'labels',
+    });
+  const pairs = [
+    ['tokenizer_sha256', chat.tokenizer.sha256, 'the tokenizer is that of another model, or was changed'],
+    ['template_sha256', chat.templateSha256, 'the chat template is another one than the model was trained with'],
+    ['prompt_sha256', promptSha256, "the model was trained with another prompt than this version's (system message or lines)"],
+  ] as const;
+  for (const [field, here, why] of pairs) {
+    if (made[field] !== here)
+      throw new InputError(`${why}: got ${made[field]}, expected ${here}`, { file: field === 'prompt_sha256' ? file : tokenizer, field });
+  }
+  for (const label of LABELS) {
+    const [got, expected] = [made.label_ids[label], labelIds[label]];
+    if (shown(got) !== shown(expected))
+      throw new InputError(`got ${shown(got)}, expected ${shown(expected)} as the tokenizer encodes ${shown(label)}`, {
+        file,
+        field: `label_ids.${label}`,
+      });
+  }
+  const extra = Object.keys(made.label_ids).find((one) => !(LABELS as readonly string[]).includes(one));
+  if (extra !== undefined)
+    throw new InputError(`got a label ${shown(extra)}, expected ${LABELS.join(', ')} only`, { file, field: 'label_ids' });
+  if (made.pad_id === made.eos_id)
+    throw new InputError(`is ${made.pad_id}, the token that ends a turn: padding would hide it`, { file, field: 'pad_id' });
+  for (const [field, expected] of [
+    ['pad_id', chat.padId],
+    ['eos_id', chat.eosId],
+  ] as const) {
+    if (made[field] !== expected) throw new InputError(`got ${made[field]}, expected ${expected} as in the tokenizer`, { file, field });
+  }
+  if (chat.tokenizer.vocabSize > made.vocab_size)
+    throw new InputError(`got ${made.vocab_size}, fewer than the tokenizer's ${chat.tokenizer.vocabSize} tokens`, {
+      file,
+      field: 'vocab_size',
+    });
+}
+
+/** The export's golden rows are the job's, in its order: a trainer must not choose what it is judged by. */
+function checkPlanned(file: string, golden: readonly GoldenScores[], planned: readonly PlannedGolden[]): void {
+  if (golden.length !== planned.length)
+    throw new InputError(`got ${golden.length} rows, expected ${planned.length} as in the job`, { file });
+  for (const [at, { row, label, ids, loss }] of planned.entries()) {
+    const got = golden[at] as GoldenScores;
+    const place = { file, line: at + 1 };
+    if (got.row !== row || got.label !== label)
+      throw new InputError(`got row ${shown(got.row)} (${got.label}), expected ${shown(row)} (${label}) as in the job`, place);
+    const first = firstDifference(got.prompt_ids, ids.slice(0, loss[0]));
+    if (first !== undefined) throw new InputError(`differs from the job's golden row at token ${first}`, { ...place, field: 'prompt_ids' });
+  }
+}
+
+function firstDifference(a: readonly number[], b: readonly number[]): number | undefined {
+  for (let at = 0; at < Math.max(a.length, b.length); at++) if (a[at] !== b[at]) return at;
+  return undefined;
+}
