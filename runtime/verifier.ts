@@ -2,11 +2,11 @@ import { join } from 'node:path';
 import { InputError, ProfileMismatchError } from '../src/core/errors.js';
 import { canonicalJson, sha256 } from '../src/core/hash.js';
 import { LABELS } from '../src/core/labels.js';
-import { type Json, type Manifest, checkedFile, readManifest } from '../src/core/manifest.js';
+import { type Json, type Manifest, readManifest } from '../src/core/manifest.js';
 import type { OnProgress } from '../src/core/progress.js';
 import type { Variant } from '../src/core/verifier-export.js';
 import type { VerifierFields } from '../src/core/verifier-fields.js';
-import { type VerifierModelDetails, verifierModelDetails } from '../src/core/verifier-model.js';
+import { type VerifierModelDetails, checkVerifierFiles, verifierModelDetails } from '../src/core/verifier-model.js';
 import { type VerifierTokens, openVerifierTokens } from '../src/prompts/index.js';
 import type { LabelScores } from './label-scores.js';
 import type { GraphOptions } from './onnx-session.js';
@@ -182,10 +182,7 @@ async function variantFile(
     throw new InputError(`--variant: got ${JSON.stringify(variant)}, expected one of ${Object.keys(details.variants).join(', ')}`, {
       file: folder,
     });
-  const hashes: string[] = [];
-  for (const name of [files.path, ...files.external]) {
-    await checkedFile(folder, manifest, name);
-    hashes.push(manifest.outputs.find((one) => one.name === name)?.sha256 as string);
-  }
+  await checkVerifierFiles(folder, manifest, files);
+  const hashes = [files.path, ...files.external].map((name) => manifest.outputs.find((one) => one.name === name)?.sha256 as string);
   return { file: join(folder, files.path), sha256: hashes.length === 1 ? (hashes[0] as string) : sha256(hashes.join(' ')) };
 }

@@ -1,9 +1,8 @@
 import { readdir } from 'node:fs/promises';
 import { join } from 'node:path';
 import { z } from 'zod';
-import { InputError } from './errors.js';
-import { type Manifest, checkedFile, readManifest } from './manifest.js';
-import { VARIANTS, devMetrics, trainingSettings, variantFiles, verifierArchitecture } from './verifier-export.js';
+import { type Manifest, checkedFile } from './manifest.js';
+import { VARIANTS, type VariantFiles, devMetrics, trainingSettings, variantFiles, verifierArchitecture } from './verifier-export.js';
 
 const sha = z.string().regex(/^[0-9a-f]{64}$/);
 
@@ -80,26 +79,6 @@ export type VerifierModelDetails = z.infer<typeof verifierModelDetails>;
 /** Subfolder of the model folder that holds the imported verifiers, one folder each. */
 export const VERIFIERS = 'verifiers';
 
-/** An imported verifier's folder. */
-export interface ImportedVerifier {
-  name: string;
-  folder: string;
-  manifest: Manifest;
-  details: VerifierModelDetails;
-}
-
-/** Reads the manifest of an imported verifier. Throws InputError where the folder is none. Its files are not read. */
-export async function readImportedVerifier(folder: string, name: string): Promise<ImportedVerifier> {
-  const manifest = await readManifest(folder, 'verifier');
-  const parsed = verifierModelDetails.safeParse(manifest.details);
-  if (parsed.success) return { name, folder, manifest, details: parsed.data };
-  const issue = parsed.error.issues[0];
-  throw new InputError(issue?.message ?? 'invalid', {
-    file: join(folder, 'manifest.json'),
-    field: ['details', ...(issue?.path.map(String) ?? [])].join('.'),
-  });
-}
-
 /** Names of the verifiers in a model folder, in order. A folder that begins with a dot is an import at work, or what one left when it was killed. */
 export async function verifierNames(modelDir: string): Promise<string[]> {
   const entries = await readdir(join(modelDir, VERIFIERS), { withFileTypes: true }).catch(() => []);
@@ -107,17 +86,15 @@ export async function verifierNames(modelDir: string): Promise<string[]> {
 }
 
 /**
- * Hashes an imported verifier's files again; with `variant` only those that it is opened with. Throws InputError for the first one that is not
- * what its manifest says.
+ * Hashes an imported verifier's files again; with `own`, of the graphs only that variant's. Throws InputError for the first one that is not
+ * what the manifest says.
  */
-export async function checkImportedVerifier(
-  { folder, manifest, details }: Pick<ImportedVerifier, 'folder' | 'manifest' | 'details'>,
-  variant?: keyof VerifierModelDetails['variants'],
-): Promise<void> {
-  const own = variant === undefined ? undefined : details.variants[variant];
-  for (const { name } of manifest.outputs) {
+export async function checkVerifierFiles(folder: string, manifest: Manifest, own?: VariantFiles): Promise<void> {
+  // Those of the variant also where the manifest does not list them: then it is no import's.
+  const names = new Set([...manifest.outputs.map((one) => one.name), ...(own === undefined ? [] : [own.path, ...own.external])]);
+  for (const name of names) {
     // The other variants' graphs, gigabytes each, are not what is opened.
-    if (own !== undefined && name.startsWith('onnx/') && ![own.path, ...own.external].includes(name)) continue;
+    if (own !== undefined && name.startsWith('onnx/') && name !== own.path && !own.external.includes(name)) continue;
     await checkedFile(folder, manifest, name);
   }
 }

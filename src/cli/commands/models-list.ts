@@ -1,8 +1,8 @@
 import { join } from 'node:path';
 import { InputError } from '../../core/errors.js';
 import { modelFolder } from '../../core/homes.js';
-import { VERIFIERS, readImportedVerifier, verifierNames } from '../../core/verifier-model.js';
-import { pulledModels, readEncoderRegistry } from '../../../runtime/index.js';
+import { VERIFIERS, verifierNames } from '../../core/verifier-model.js';
+import { pulledModels, readEncoderRegistry, readVerifier } from '../../../runtime/index.js';
 import { figure } from '../../evaluate/index.js';
 import { type Command, READS_ONLY } from '../command.js';
 
@@ -62,7 +62,7 @@ async function importedVerifiers(modelDir: string): Promise<{ verifiers: ListedV
   for (const name of await verifierNames(modelDir)) {
     const folder = join(modelDir, VERIFIERS, name);
     try {
-      const { details } = await readImportedVerifier(folder, name);
+      const { details } = await readVerifier(folder);
       const { base, default_variant, metrics } = details;
       verifiers.push({ name, folder, base, variants: Object.keys(details.variants), default_variant, dev_macro_f1: metrics.dev.macro_f1 });
     } catch (error) {

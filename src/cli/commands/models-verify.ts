@@ -1,8 +1,8 @@
 import { join } from 'node:path';
 import { CheckFailedError, InputError, shown } from '../../core/errors.js';
 import { modelFolder } from '../../core/homes.js';
-import { VERIFIERS, checkImportedVerifier, readImportedVerifier, verifierNames } from '../../core/verifier-model.js';
-import { ENCODER_NAMES, checkPulled, isEncoderName, pulledModels, readEncoderRegistry } from '../../../runtime/index.js';
+import { VERIFIERS, checkVerifierFiles, verifierNames } from '../../core/verifier-model.js';
+import { ENCODER_NAMES, checkPulled, isEncoderName, pulledModels, readEncoderRegistry, readVerifier } from '../../../runtime/index.js';
 import { type Command, READS_ONLY } from '../command.js';
 import { modelDirOption } from './models-list.js';
 
@@ -39,10 +39,10 @@ export const modelsVerify: Command = {
     for (const one of imported) {
       const folder = join(modelDir, VERIFIERS, one);
       try {
-        const verifier = await readImportedVerifier(folder, one);
-        await checkImportedVerifier(verifier);
-        files += verifier.manifest.outputs.length;
-        terminal.print(`ok  ${one}  ${verifier.manifest.outputs.length} files`);
+        const { manifest } = await readVerifier(folder);
+        await checkVerifierFiles(folder, manifest);
+        files += manifest.outputs.length;
+        terminal.print(`ok  ${one}  ${manifest.outputs.length} files`);
       } catch (error) {
         if (!(error instanceof InputError)) throw error;
         failed.push(error.message);
