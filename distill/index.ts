@@ -5,7 +5,8 @@ export { type DrafterModel, type Drafts, parameterTensors, predictDrafts } from 
 export { type Examples, type QuestionEvidence, chosenExamples, heldOutSplit } from './examples.js';
 export { drafterOnnx, drafterParameters, drafterSafetensors } from './export.js';
 export { type FitHooks, type FitOptions, type FittedDrafter, fitDrafter } from './fit.js';
-export { type PairRows, encodedPairs, readPairRows } from './pair-rows.js';
+export { type PairRows, readPairRows } from '../src/core/pair-rows.js';
+export { encodedPairs } from './pair-examples.js';
 export { type PairExamples, type SmallFit, type SmallFitOptions, fitSmallVerifier, judgeExamples } from './small-fit.js';
 export { type SmallModel, smallOnnx, smallSafetensors } from './small-model.js';
 export { type DrafterShape, MOST_SLOTS, SHAPES, SHAPE_NAMES, type ShapeName, parameterCount, shapeOf } from './shape.js';

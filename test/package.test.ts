@@ -28,7 +28,7 @@ test(
     assert.deepEqual(
       files.filter(
         (name) =>
-          !/^package\/(dist\/(src|datasets|runtime|train|distill)\/.*\.(js|d\.ts)|[A-Z]+(\.md)?|package\.json|models\/encoders\.json|datasets\/official-files\.json|train\/trainer\/(\w+\.py|requirements\.txt))$/.test(
+          !/^package\/(dist\/(src|datasets|runtime|train|distill)\/.*\.(js|d\.ts)|[A-Z]+(\.md)?|package\.json|models\/encoders\.json|datasets\/official-files\.json|train\/trainer\/(\w+\.py|requirements\.txt)|train\/job\/run\.sh)$/.test(
             name,
           ),
       ),

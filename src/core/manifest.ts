@@ -22,6 +22,7 @@ export const KINDS = [
   'drafter-evaluation',
   'small-verifier',
   'small-verifier-evaluation',
+  'verifier-job',
   'verifier',
   'calibration',
   'demo',

@@ -33,6 +33,8 @@ export interface ChatEncoder {
    * cut, and nothing else. Throws InputError when the rest alone is longer.
    */
   encodeWithin(evidence: string, contents: (evidence: string) => ChatContents, most: number): FittedPrompt;
+  /** The ids before and behind the part with the user turn, which are the same in every prompt of this system message. */
+  frame(system: string): { before: number[]; behind: number[] };
   /** Ids of answers that follow the prompt. */
   labelIds<const L extends string>(labels: readonly L[]): LabelIds<L>;
   /** The chat as text, for showing. */
@@ -64,6 +66,11 @@ function chatEncoder(tokenizer: TextTokenizer, folder: string): ChatEncoder {
     ...padding(tokenizer, skeleton, folder),
     encode,
     encodeWithin: (evidence, contents, most) => fitted(evidence, (part) => encode(contents(part)), most),
+    frame: (system) => {
+      const user = skeleton.findIndex((part) => 'text' in part && part.text.some((one) => typeof one !== 'string' && one.slot === 'user'));
+      const ids = skeleton.map((part, at) => (at === user ? [] : encodePart(part, at, { system, user: '' })));
+      return { before: ids.slice(0, user).flat(), behind: ids.slice(user + 1).flat() };
+    },
     labelIds: (labels) =>
       labelIds(labels, 'token' in last ? '' : filled(last.text, { system: '', user: '' }), (text) => tokenizer.encode(text)),
     text: (contents) => chatText(skeleton, contents),

@@ -162,7 +162,7 @@ function parsed<T>(text: string, schema: z.ZodType<T>, file: string): T {
   const result = schema.safeParse(value);
   if (result.success) return result.data;
   const issue = result.error.issues[0];
-  throw new InputError(issue?.message ?? 'invalid', { file, field: issue?.path.join('.') });
+  throw new InputError(issue?.message ?? 'invalid', { file, field: issue?.path.join('.') || undefined });
 }
 
 function content(file: string): Promise<string> {

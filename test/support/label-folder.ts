@@ -4,9 +4,12 @@ import { type LabelOptions, buildLabels, openRecords } from '../../datasets/inde
 import type { Manifest } from '../../src/core/manifest.js';
 import { temporaryFile, temporaryFolder } from './files.js';
 
+/** Making the data takes longer than anything that tests do with it. */
+let builtin: ReturnType<typeof makeBuiltinData> | undefined;
+
 /** A file with the first questions of the built-in 2Wiki-shaped data, which have triples. */
 export function twoWikiFile(questions: number): Promise<string> {
-  const { records } = makeBuiltinData({ seed: 13 })['2wiki'];
+  const { records } = (builtin ??= makeBuiltinData({ seed: 13 }))['2wiki'];
   return temporaryFile('two-wiki.json', JSON.stringify(records.slice(0, questions)));
 }
 

@@ -20,6 +20,7 @@ import { smallEvaluate } from './small-evaluate.js';
 import { smallTrain } from './small-train.js';
 import { trajectoriesRun } from './trajectories-run.js';
 import { verifierImport } from './verifier-import.js';
+import { verifierPlan } from './verifier-plan.js';
 
 /** Every command of this version, in the order in which the usage lists them. */
 export const commands: readonly Command[] = [
@@ -37,6 +38,7 @@ export const commands: readonly Command[] = [
   drafterEvaluate,
   smallTrain,
   smallEvaluate,
+  verifierPlan,
   verifierImport,
   trajectoriesRun,
   decide,
