@@ -24,6 +24,8 @@ export const KINDS = [
   'small-verifier-evaluation',
   'verifier-job',
   'verifier',
+  'verifier-scores',
+  'verifier-evaluation',
   'calibration',
   'demo',
 ] as const;

@@ -18,6 +18,7 @@ export {
 export { type LoadOptions, type LoadedRun, type RunIdentity, type RunSources, loadRun, runManifests } from './load-run.js';
 export { makeProfile } from './make-profile.js';
 export { type MeasureOptions, type Measured, type Measures, measure } from './measures.js';
+export { type PageOverlap, pageOverlap } from './page-overlap.js';
 export {
   ALWAYS_CALL,
   NEVER_CALL,
@@ -45,3 +46,4 @@ export { type TrainList, readTrainList } from './train-list.js';
 export { type StandIn, draftedStandIn, storedMeanClaims } from './stand-in.js';
 export { FRONTIER_AGREEMENT, drafterFrontier } from './drafter-frontier.js';
 export { type RunEvidence, runEvidence } from './run-evidence.js';
+export { type Ablation, type AblationWishes, ablations, fieldsOf } from './verifier-ablations.js';

@@ -120,10 +120,7 @@ test('bad usage is exit 2 with one message', async () => {
       `--name: got "small", which is another decider's; verdicts of --decider gold need a name of their own`,
     ],
     [[run, '--decider', 'gold', '--name', '../x'], '--name: got "../x", expected letters, digits, ".", "_" or "-"'],
-    [
-      [nothing, '--decider', 'gold'],
-      `${nothing}: no manifest.json, so not a finished output folder of this product`,
-    ],
+    [[nothing, '--decider', 'gold'], `${nothing}: no manifest.json, so not a finished output folder of this product`],
   ];
   await Promise.all(
     cases.map(async ([args, message]) => {

@@ -107,10 +107,7 @@ test('bad input is exit 2 with one message, and leaves no finished folder', asyn
       [run.dir, '--claim-text', 'titel'],
       '--claim-text: got "titel", expected title, expected_claim, subquestion, title+claim, subquestion-or-title',
     ],
-    [
-      [run.dir, '--claims', 'heuristic'],
-      `${join(run.dir, 'claims', 'heuristic')}: no such folder`,
-    ],
+    [[run.dir, '--claims', 'heuristic'], `${join(run.dir, 'claims', 'heuristic')}: no such folder`],
     [
       [run.dir, '--claim-text', 'subquestion'],
       'row 0, question "q0": claim 0 has no sub-question: the dataset has no decomposition; choose another --claim-text',
@@ -121,10 +118,7 @@ test('bad input is exit 2 with one message, and leaves no finished folder', asyn
     ],
     [[runFolder.claims(run.dir, 'gold')], '--out: only a run has a place of its own for embeddings; name a folder'],
     [[file, '--out', join(dir, 'x')], `${file}, line 1, field role: Invalid option: expected one of "query"|"passage"`],
-    [
-      [join(dir, 'nothing')],
-      `${join(dir, 'nothing')}: no such folder`,
-    ],
+    [[join(dir, 'nothing')], `${join(dir, 'nothing')}: no such folder`],
   ];
   for (const [args, message] of cases) {
     const ran = await hopgate(['embed', ...args, ...cache]);

@@ -3,7 +3,6 @@ import { join } from 'node:path';
 import { openVerifierGraph, scoreNaive } from '../../runtime/index.js';
 import { sha256 } from '../../src/core/hash.js';
 import { LABELS } from '../../src/core/labels.js';
-import type { Json } from '../../src/core/manifest.js';
 import { openOutputFolder } from '../../src/core/output-folder.js';
 import type { VerifierFields } from '../../src/core/verifier-fields.js';
 import type { VerifierModelDetails } from '../../src/core/verifier-model.js';
@@ -93,7 +92,7 @@ export async function verifierFolderOf(options: { seed?: number; details?: Parti
     parity: { stages: [], dev: [], refused: {} },
     ...options.details,
   };
-  await out.finish({ counts: {}, details: details as unknown as { [name: string]: Json } });
+  await out.finish({ counts: {}, details });
   return dir;
 }
 

@@ -19,8 +19,10 @@ import { report } from './report.js';
 import { smallEvaluate } from './small-evaluate.js';
 import { smallTrain } from './small-train.js';
 import { trajectoriesRun } from './trajectories-run.js';
+import { verifierEvaluate } from './verifier-evaluate.js';
 import { verifierImport } from './verifier-import.js';
 import { verifierPlan } from './verifier-plan.js';
+import { verifierScore } from './verifier-score.js';
 
 /** Every command of this version, in the order in which the usage lists them. */
 export const commands: readonly Command[] = [
@@ -40,6 +42,8 @@ export const commands: readonly Command[] = [
   smallEvaluate,
   verifierPlan,
   verifierImport,
+  verifierScore,
+  verifierEvaluate,
   trajectoriesRun,
   decide,
   calibrate,

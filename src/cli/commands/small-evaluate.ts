@@ -1,6 +1,6 @@
 import { join } from 'node:path';
 import { parseForms } from '../../../datasets/index.js';
-import { type SmallVerifier, labelOf, openSmallVerifier, readSmallVerifier } from '../../../runtime/index.js';
+import { type SmallVerifier, openSmallVerifier, readSmallVerifier } from '../../../runtime/index.js';
 import { InputError } from '../../core/errors.js';
 import { hashFile } from '../../core/hash.js';
 import { CLAIM_FORMS, type ClaimForm, type LabelRow, labelColumns } from '../../core/labels.js';
@@ -8,19 +8,11 @@ import { MANIFEST_NAME, readManifest } from '../../core/manifest.js';
 import { openOutputFolder } from '../../core/output-folder.js';
 import { pairOf } from '../../core/pair-features.js';
 import { readTable } from '../../core/tables.js';
-import {
-  type JudgedLabelRow,
-  type VerifierDifference,
-  type VerifierFigures,
-  balancedRows,
-  figure,
-  textTable,
-  verifierDifferences,
-  verifierFigures,
-} from '../../evaluate/index.js';
+import { type JudgedLabelRow, balancedRows, verifierDifferences, verifierFigures } from '../../evaluate/index.js';
 import type { Command, Terminal } from '../command.js';
 import { encoderOf, encoderOptions } from '../encoder-flags.js';
 import { wholeNumber } from '../number-flags.js';
+import { figuresTable, judgedLine } from '../verifier-table.js';
 
 export const smallEvaluate: Command = {
   path: 'small evaluate <model> <labels..>',
@@ -62,7 +54,7 @@ export const smallEvaluate: Command = {
       const [first, second] = judged as [JudgedLabelRow[], JudgedLabelRow[] | undefined];
       const figures = verifierFigures(first, { seed: args.seed, resamples });
       const differences = second && verifierDifferences(first, second, { seed: args.seed, resamples });
-      terminal.print(table(figures, differences));
+      terminal.print(figuresTable(figures, differences && { title: 'minus --against', differences }));
       const out = args.out === undefined ? null : args.out;
       const counts = { rows: rows.length, rows_left_out_by_balance: read.length - rows.length };
       if (out !== null) {
@@ -126,44 +118,4 @@ async function judge(verifier: SmallVerifier, rows: readonly LabelRow[], termina
   }
   bar.done();
   return judged;
-}
-
-function judgedLine({ row, probabilities }: JudgedLabelRow): object {
-  const [match = NaN, partial = NaN, nothing = NaN] = probabilities;
-  const { dataset, question_id, claim, form, page_index, sentence_index, label } = row;
-  const said = labelOf({ lp_match: match, lp_partial: partial, lp_null: nothing });
-  return {
-    dataset,
-    question_id,
-    row: row.row,
-    claim,
-    form,
-    page_index,
-    sentence_index,
-    label,
-    said,
-    p_match: match,
-    p_partial: partial,
-    p_null: nothing,
-  };
-}
-
-function table(figures: readonly VerifierFigures[], differences: readonly VerifierDifference[] | undefined): string {
-  const interval = ({ estimate, low, high }: VerifierFigures['macroF1']): string => `${figure(estimate)} [${figure(low)}, ${figure(high)}]`;
-  const header = ['dataset form', 'rows', 'questions', 'macro-F1 [95%]', 'accuracy', 'F1 match/partial/null', 'P(gold) match/partial/null'];
-  const lines = figures.map(({ dataset, form, questions, report, macroF1 }, at) => [
-    `${dataset} ${form}`,
-    String(report.rows),
-    String(questions),
-    interval(macroF1),
-    figure(report.accuracy),
-    Object.values(report.f1)
-      .map((one) => figure(one))
-      .join(' / '),
-    Object.values(report.p_gold)
-      .map((one) => figure(one))
-      .join(' / '),
-    ...(differences ? [interval((differences[at] as VerifierDifference).difference)] : []),
-  ]);
-  return textTable(differences ? [...header, 'minus --against'] : header, lines);
 }
