@@ -2,37 +2,12 @@ import type { Options } from 'yargs';
 import { commonOptions } from './command.js';
 import { commands } from './commands/index.js';
 
-const WIDTH = 150;
-
-/** The whole command line as the README shows it: from the same tables as `--help`, in fewer lines. */
+/** The command line as the README shows it, a line a command; its flags, with meaning and default, stand in `hopgate COMMAND --help`. */
 export function usage(): string {
-  const lines: string[] = [];
-  for (const { path, describe, options } of commands) {
-    lines.push(`hopgate ${path}`, `    ${describe}`, ...wrapped(options));
-  }
-  lines.push('every command', ...wrapped(commonOptions));
-  return lines.join('\n');
-}
-
-function wrapped(options: { [name: string]: Options }): string[] {
-  const parts = Object.entries(options)
+  const widest = Math.max(...commands.map(({ path }) => path.length));
+  const lines = commands.map(({ path, describe }) => `hopgate ${path.padEnd(widest)}  ${describe}`);
+  const common = Object.entries<Options>(commonOptions)
     .filter(([, option]) => option.hidden !== true)
-    .map(([name, option]) => `--${name}${value(option)}`);
-  const lines: string[] = [];
-  for (const part of parts) {
-    const last = lines.at(-1);
-    if (last !== undefined && last.length + part.length + 2 <= WIDTH) lines[lines.length - 1] = `${last}  ${part}`;
-    else lines.push(`      ${part}`);
-  }
-  return lines;
-}
-
-function value(option: Options): string {
-  const fallback: unknown = option.default;
-  const shown = typeof fallback === 'boolean' || fallback === undefined ? undefined : JSON.stringify(fallback).replaceAll('"', '');
-  const choices = option.choices?.map(String).join('|');
-  // Long lists stand in --help.
-  if (choices !== undefined && choices.length > 40) return `=${shown ?? '…'}`;
-  if (choices !== undefined) return `=${choices}${shown === undefined ? '' : ` (${shown})`}`;
-  return option.type === 'boolean' ? '' : `=${shown ?? '…'}`;
+    .map(([name, { type, default: value }]) => `--${name}${type === 'boolean' ? '' : `=${JSON.stringify(value) ?? '…'}`}`);
+  return [...lines, `every command${' '.repeat(Math.max(0, widest - 5))}  --help  ${common.join('  ')}`].join('\n');
 }
