@@ -1,9 +1,10 @@
 import assert from 'node:assert/strict';
 import { spawnSync } from 'node:child_process';
-import { mkdtempSync, readdirSync, writeFileSync } from 'node:fs';
+import { mkdtempSync, readFileSync, readdirSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { test } from 'node:test';
+import { labelFolder, twoWikiFile } from './support/label-folder.js';
 import { repositoryRoot } from './support/root.js';
 
 const npm = process.platform === 'win32' ? 'npm.cmd' : 'npm';
@@ -11,7 +12,7 @@ const npm = process.platform === 'win32' ? 'npm.cmd' : 'npm';
 test(
   'P61: the packed artefact installs without scripts into an empty project; its command, doors and types work there',
   { timeout: 300_000 },
-  (t) => {
+  async (t) => {
     const reachable = spawnSync(npm, ['ping', '--fetch-timeout=10000', '--fetch-retries=0'], { encoding: 'utf8' });
     if (reachable.status !== 0) return t.skip('needs registry: npm ping failed');
     const project = mkdtempSync(join(tmpdir(), 'hopgate-package-'));
@@ -21,6 +22,7 @@ test(
     writeFileSync(join(project, 'package.json'), '{ "name": "an-empty-project", "private": true, "type": "module" }');
     run(npm, ['install', '--ignore-scripts', '--no-audit', '--no-fund', tarball], project);
 
+    const { folder: labels } = await labelFolder(await twoWikiFile(12));
     const bin = join(project, 'node_modules', '.bin', 'hopgate');
     const packed = JSON.parse(run('tar', ['-xzOf', tarball, 'package/package.json'], project)) as { version: string };
     assert.equal(run(bin, ['--version'], project).trim(), packed.version);
@@ -41,6 +43,7 @@ test(
       `import { calibrate, InputError, product } from 'hopgate';
 import { openRecords } from 'hopgate/datasets';
 import { SHAPES, openTensorFlow, parameterCount } from 'hopgate/distill';
+import { planVerifier } from 'hopgate/train';
 import { createMargin, gate, openEncoder, type Encoder } from 'hopgate/runtime';
 const encoder: Encoder = await openEncoder('minilm', { cacheDir: 'cache' });
 // @ts-expect-error the role is required: the same text has other vectors on the two sides
@@ -49,7 +52,7 @@ const [target, far, near] = await encoder.encode(['Marie Curie', 'The river Tham
 const margin = createMargin({ targets: [target as Float32Array] });
 const before = margin.observe([far as Float32Array]).margin;
 const after = margin.observe([near as Float32Array]).margin;
-console.log(product().name, typeof openRecords, typeof InputError, typeof calibrate, before !== null && before > 0.5, gate(after, 0.5));
+console.log(product().name, typeof openRecords, typeof InputError, typeof calibrate, typeof planVerifier, before !== null && before > 0.5, gate(after, 0.5));
 await encoder.close();
 const { backend } = await openTensorFlow('auto');
 console.log(backend, parameterCount(SHAPES['320-256x3'], 768));
@@ -69,12 +72,19 @@ console.log(backend, parameterCount(SHAPES['320-256x3'], 768));
       'node',
     ];
     run(compiler, [...flags, 'doors.ts'], project);
-    assert.equal(run(process.execPath, ['doors.js'], project).trim(), 'hopgate function function function true call\nwasm 921155');
+    assert.equal(run(process.execPath, ['doors.js'], project).trim(), 'hopgate function function function function true call\nwasm 921155');
 
-    for (const door of ['train', 'stats']) {
-      const refused = spawnSync(process.execPath, ['-e', `await import('hopgate/${door}')`], { cwd: project, encoding: 'utf8' });
-      assert.match(refused.stderr, /ERR_PACKAGE_PATH_NOT_EXPORTED/, `hopgate/${door} is not built yet`);
-    }
+    // A job is planned with the trainer, the script and the tokenizer that came with the package.
+    run(bin, ['verifier', 'plan', '--labels', labels, '--base', 'Qwen/Qwen2.5-0.5B-Instruct', '--out', 'job'], project);
+    for (const [planned, own] of [
+      ['run.sh', 'train/job/run.sh'],
+      ['requirements.txt', 'train/trainer/requirements.txt'],
+      ['trainer/__main__.py', 'train/trainer/__main__.py'],
+    ] as const)
+      assert.deepEqual(readFileSync(join(project, 'job', planned)), readFileSync(join(repositoryRoot, own)), planned);
+
+    const refused = spawnSync(process.execPath, ['-e', `await import('hopgate/stats')`], { cwd: project, encoding: 'utf8' });
+    assert.match(refused.stderr, /ERR_PACKAGE_PATH_NOT_EXPORTED/, 'hopgate/stats is not built yet');
   },
 );
 
