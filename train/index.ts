@@ -6,3 +6,13 @@ export { type PlanOptions, type Planned, planHead, planVerifier } from './plan-v
 export { FAULTS, type Fault, type FaultName, preflight, refuseFaults } from './preflight.js';
 export { type GivenSettings, VERIFIER_DEFAULTS, settingsOf } from './settings.js';
 export { type ShownRow, rowText, shownRows } from './show-rows.js';
+export { type ExportSource, checkExport, fetchExport, folderSource } from './export-files.js';
+export { packJob } from './job-archive.js';
+export { type JobFolder, checkedJob } from './job-files.js';
+export { type Bundle, writeBundle } from './launch-bundle.js';
+export { localLauncher } from './launch-local.js';
+export { type RayLauncherOptions, rayLauncher } from './launch-ray.js';
+export { type Following, type LaunchOptions, type Launched, follow, launch, launchedJob } from './launch-run.js';
+export { type JobHandle, type JobRequest, type JobState, type JobStatus, LAUNCHERS, type Launcher, type LauncherName } from './launch.js';
+export { type RayClient, type RayClientOptions, rayClient } from './ray-client.js';
+export { type TrainerEvent, type TrainerLine, type Training, lineReader, parseTrainerLine } from './trainer-events.js';
