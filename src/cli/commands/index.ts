@@ -23,6 +23,7 @@ import { verifierEvaluate } from './verifier-evaluate.js';
 import { verifierImport } from './verifier-import.js';
 import { verifierPlan } from './verifier-plan.js';
 import { verifierScore } from './verifier-score.js';
+import { verifierTrain } from './verifier-train.js';
 
 /** Every command of this version, in the order in which the usage lists them. */
 export const commands: readonly Command[] = [
@@ -41,6 +42,7 @@ export const commands: readonly Command[] = [
   smallTrain,
   smallEvaluate,
   verifierPlan,
+  verifierTrain,
   verifierImport,
   verifierScore,
   verifierEvaluate,
