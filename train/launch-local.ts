@@ -88,7 +88,7 @@ function localHandle(base: string, { id, out, pollMs }: { id: string; out: strin
       while (!hasEnded(await status())) await wait(50);
       return null;
     },
-    fetch: async (target, options) => {
+    fetchExport: async (target, options) => {
       if (resolve(target) === resolve(out)) return checkExport(target, options);
       return fetchExport(folderSource(out), target, options);
     },

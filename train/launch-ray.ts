@@ -92,7 +92,7 @@ function rayHandle(client: RayClient, id: string, pollMs: number): JobHandle {
       }
       return null;
     },
-    fetch: async (out, options) => {
+    fetchExport: async (out, options) => {
       const ran = await job();
       const run = ran.metadata?.[METADATA.run];
       if (run === undefined) throw new InputError(`job ${id}: was not submitted by this command`);

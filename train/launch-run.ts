@@ -130,7 +130,7 @@ export async function follow({ handle, out }: Launched, following: Following): P
   if (status.state !== 'succeeded') throw failureOf(handle.id, status, training);
   return {
     training,
-    made: await handle.fetch(out, { signal: following.signal, onProgress: following.onFetch, onWarning: following.onWarning }),
+    made: await handle.fetchExport(out, { signal: following.signal, onProgress: following.onFetch, onWarning: following.onWarning }),
   };
 }
 

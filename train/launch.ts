@@ -23,7 +23,7 @@ export interface JobRequest {
   id: string;
   /** Names the folder that the job writes to: attempts that go on from each other's checkpoints have the same. */
   run: string;
-  /** Folder of the export on this machine; a launcher that runs elsewhere brings it here with `fetch`. */
+  /** Folder of the export on this machine; a launcher that runs elsewhere brings it here with `fetchExport`. */
   out: string;
   /** Interpreter that has the packages; without it run.sh makes an environment of its own. */
   python: string | undefined;
@@ -53,7 +53,7 @@ export interface JobHandle {
   /** Ends the job and returns when it has ended: null, or in a sentence why it has not yet. */
   stop(): Promise<string | null>;
   /** Brings the export of a job that succeeded into `out`, every file checked by its sha256, export.json last. */
-  fetch(out: string, options: FetchOptions): Promise<VerifierExport>;
+  fetchExport(out: string, options: FetchOptions): Promise<VerifierExport>;
 }
 
 export interface FollowOptions {

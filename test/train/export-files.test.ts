@@ -68,7 +68,7 @@ test('a file that was changed on the way is refused by name and not kept, and ex
   const out = join(await temporaryFolder(), 'export');
   await assert.rejects(fetchExport(folderSource(tampered), out), { name: 'InputError', message });
   assert.ok(!(await readdir(out)).includes('export.json'));
-  await assert.rejects(checkExport(tampered), { message: `${join(tampered, message)}` });
+  await assert.rejects(checkExport(tampered), { message: join(tampered, message) });
   await fetchExport(folderSource(from), out);
   assert.deepEqual(await readFile(join(out, GRAPH)), await readFile(join(from, GRAPH)), 'the whole file comes anew');
 });
