@@ -8,7 +8,7 @@ export { type GivenSettings, VERIFIER_DEFAULTS, settingsOf } from './settings.js
 export { type ShownRow, rowText, shownRows } from './show-rows.js';
 export { type ExportSource, checkExport, fetchExport, folderSource } from './export-files.js';
 export { packJob } from './job-archive.js';
-export { type JobFolder, checkedJob } from './job-files.js';
+export { type JobFolder, checkedJob, launchableJob } from './job-files.js';
 export { type Bundle, writeBundle } from './launch-bundle.js';
 export { localLauncher } from './launch-local.js';
 export { type RayLauncherOptions, rayLauncher } from './launch-ray.js';

@@ -3,6 +3,7 @@ import { join } from 'node:path';
 import { InputError } from '../src/core/errors.js';
 import { hashFile } from '../src/core/hash.js';
 import { MANIFEST_NAME, checkedFile, readManifest } from '../src/core/manifest.js';
+import { preflight, refuseFaults } from './preflight.js';
 
 /** A planned job, whole and unchanged since `verifier plan` wrote it. */
 export interface JobFolder {
@@ -26,4 +27,11 @@ export async function checkedJob(dir: string): Promise<JobFolder> {
   if (stray !== undefined)
     throw new InputError('not listed in the manifest, and the trainer would import it', { file: join(dir, 'trainer', stray) });
   return { dir, sha256: (await hashFile(join(dir, MANIFEST_NAME))).sha256, files };
+}
+
+/** A job that may be launched: unchanged, and without a fault that the preflight finds. Throws InputError that names the first. */
+export async function launchableJob(dir: string): Promise<JobFolder> {
+  const job = await checkedJob(dir);
+  refuseFaults(await preflight(dir), dir);
+  return job;
 }

@@ -5,6 +5,7 @@ import type { OnProgress } from '../src/core/progress.js';
 import type { VerifierExport } from '../src/core/verifier-export.js';
 import { holdsExport, removeExport } from './export-files.js';
 import { type JobFolder, checkedJob } from './job-files.js';
+import { preflight, refuseFaults } from './preflight.js';
 import { localLauncher } from './launch-local.js';
 import { rayLauncher } from './launch-ray.js';
 import { type LaunchRecord, newJobId, readLaunchRecord, writeLaunchRecord } from './launch-record.js';
@@ -51,6 +52,7 @@ export async function launch(dir: string, options: LaunchOptions): Promise<Launc
   const found = (handle: JobHandle): Launched => ({ ...settings, handle, attached: true });
   const start = async (id: string, run: string, after?: string): Promise<Launched> => {
     const { address, storage, localOut: out } = settings;
+    refuseFaults(await preflight(dir), dir);
     await launcher.ready();
     await writeLaunchRecord(dir, { format: 1, launcher: settings.launcher, id, run, job_sha256: job.sha256, address, storage, out });
     const { python, gpus, resume = false } = options;

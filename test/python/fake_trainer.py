@@ -19,7 +19,7 @@ def main() -> int:
     parser.add_argument("--out", required=True)
     parser.add_argument("--resume", action="store_true")
     arguments = parser.parse_args()
-    with open(os.path.join(arguments.job, "plan.json"), encoding="utf8") as file:
+    with open(os.path.join(arguments.job, "fake.json"), encoding="utf8") as file:
         plan = json.load(file)
     if "refuse" in plan:
         say(event="error", kind="input", message=plan["refuse"])

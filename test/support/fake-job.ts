@@ -1,8 +1,10 @@
-import { readFile } from 'node:fs/promises';
-import { join } from 'node:path';
-import { openOutputFolder } from '../../src/core/output-folder.js';
+import { cp, mkdir, readFile, rm, writeFile } from 'node:fs/promises';
+import { dirname, join } from 'node:path';
+import { sha256 } from '../../src/core/hash.js';
+import type { Manifest } from '../../src/core/manifest.js';
 import { repositoryRoot } from './root.js';
 import { temporaryFolder } from './files.js';
+import { verifierJob } from './verifier-job.js';
 
 export interface FakePlan {
   steps: number;
@@ -35,15 +37,28 @@ cd "$job"
 exec "$python" -u trainer/fake_trainer.py --job "$job" --out "$out" "\${more[@]+"\${more[@]}"}"
 `;
 
-/** A job folder whose trainer only prints, waits and writes an export: a real process for the launchers. */
+let planned: Promise<string> | undefined;
+
+/** A planned job whose trainer only prints, waits and writes an export: a real process for the launchers. */
 export async function fakeJob(over: Partial<FakePlan> = {}, name = 'job'): Promise<string> {
+  planned ??= verifierJob().then(({ dir }) => dir);
   const dir = join(await temporaryFolder(), name);
+  await cp(await planned, dir, { recursive: true });
+  await rm(join(dir, 'trainer'), { recursive: true });
   const plan: FakePlan = { steps: 4, bytes: 1000, ...over };
-  const folder = await openOutputFolder({ dir, kind: 'verifier-job', command: 'verifier plan', options: {}, seed: 13, inputs: [] });
-  await folder.file('plan.json', JSON.stringify(plan));
-  await folder.file('run.sh', RUN);
-  await folder.file('job.slurm', '#!/usr/bin/env bash\nbash run.sh\n');
-  await folder.file('trainer/fake_trainer.py', await readFile(join(repositoryRoot, 'test', 'python', 'fake_trainer.py')));
-  await folder.finish({ counts: {} });
+  const files = {
+    'run.sh': RUN,
+    'fake.json': JSON.stringify(plan),
+    'trainer/fake_trainer.py': await readFile(join(repositoryRoot, 'test', 'python', 'fake_trainer.py')),
+  };
+  const file = join(dir, 'manifest.json');
+  const manifest = JSON.parse(await readFile(file, 'utf8')) as Manifest;
+  manifest.outputs = manifest.outputs.filter((one) => !one.name.startsWith('trainer/') && !(one.name in files));
+  for (const [path, content] of Object.entries(files)) {
+    await mkdir(dirname(join(dir, path)), { recursive: true });
+    await writeFile(join(dir, path), content);
+    manifest.outputs.push({ name: path, sha256: sha256(content), bytes: Buffer.byteLength(content) });
+  }
+  await writeFile(file, JSON.stringify(manifest));
   return dir;
 }

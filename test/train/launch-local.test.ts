@@ -2,7 +2,9 @@ import assert from 'node:assert/strict';
 import { appendFile, readFile, readdir, rm, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { test } from 'node:test';
-import { checkedJob, follow, launch, launchedJob } from '../../train/index.js';
+import { sha256 } from '../../src/core/hash.js';
+import type { Manifest } from '../../src/core/manifest.js';
+import { checkedJob, follow, launch, launchableJob, launchedJob } from '../../train/index.js';
 import { hopgate, hopgateJson } from '../support/cli.js';
 import { fakeJob } from '../support/fake-job.js';
 import { temporaryFolder } from '../support/files.js';
@@ -125,6 +127,22 @@ test('a changed, missing or stray file of the job is refused before anything sta
     message: `${join(other, 'trainer', 'json.py')}: not listed in the manifest, and the trainer would import it`,
   });
   for (const folder of [job, other]) assert.equal((await readdir(folder)).filter((name) => name.startsWith('.launch')).length, 0);
+});
+
+test('a job with a fault that the preflight finds is refused by its name before anything starts', async () => {
+  const job = await fakeJob();
+  const file = join(job, 'plan.json');
+  const plan = JSON.parse(await readFile(file, 'utf8')) as { template_sha256: string };
+  const changed = JSON.stringify({ ...plan, template_sha256: '0'.repeat(64) });
+  await writeFile(file, changed);
+  const manifest = JSON.parse(await readFile(join(job, 'manifest.json'), 'utf8')) as Manifest;
+  const outputs = manifest.outputs.map((one) =>
+    one.name === 'plan.json' ? { ...one, bytes: Buffer.byteLength(changed), sha256: sha256(changed) } : one,
+  );
+  await writeFile(join(job, 'manifest.json'), JSON.stringify({ ...manifest, outputs }));
+  await assert.rejects(launch(job, { environment }), { name: 'InputError', message: /^.+plan\.json: other-template: / });
+  await assert.rejects(launchableJob(job), { name: 'InputError', message: /^.+plan\.json: other-template: / });
+  assert.equal((await readdir(job)).filter((name) => name.startsWith('.launch')).length, 0);
 });
 
 test('an export folder that holds something else is left alone; a finished export goes only with --force', async () => {

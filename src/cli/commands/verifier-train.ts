@@ -8,9 +8,9 @@ import {
   type LauncherName,
   type TrainerLine,
   type Training,
-  checkedJob,
   follow,
   launch,
+  launchableJob,
   launchedJob,
   writeBundle,
 } from '../../../train/index.js';
@@ -126,7 +126,7 @@ function showLine(line: TrainerLine, training: Training, { terminal, steps }: { 
 }
 
 async function bundle(dir: string, args: { [name: string]: unknown } & CommonFlags, terminal: Terminal): Promise<CommandResult> {
-  const job = await checkedJob(dir);
+  const job = await launchableJob(dir);
   const made = await writeBundle(job, args.out ?? `${resolve(dir)}.zip`);
   const lines: [keyof Bundle['commands'], string][] = [
     ['plain', 'a machine with a GPU'],
