@@ -1,4 +1,5 @@
-import { dirname } from 'node:path';
+import { existsSync } from 'node:fs';
+import { dirname, isAbsolute, join } from 'node:path';
 import { CheckFailedError, InputError } from '../src/core/errors.js';
 import { LABELS } from '../src/core/labels.js';
 import type { Manifest } from '../src/core/manifest.js';
@@ -189,7 +190,7 @@ async function openJob(
       await out.file('plan.json', `${JSON.stringify(plan, null, 2)}\n`);
       for (const [name, content] of Object.entries(chat.tokenizer.files)) await out.file(`tokenizer/${name}`, content);
       for (const [name, content] of Object.entries(await jobScripts(plan, options.trainer))) await out.file(name, content);
-      const warnings = [...contents.warnings, ...(chat.padNote === undefined ? [] : [chat.padNote])];
+      const warnings = [...contents.warnings, ...(chat.padNote === undefined ? [] : [chat.padNote]), ...relativeBase(settings.base)];
       const manifest = await out.finish({
         counts: plan.counts,
         warnings,
@@ -271,4 +272,12 @@ function onlyForm({ training }: PairRows): string[] {
     : [
         `only the form ${[...forms].join(', ')} is trained on: on claims worded otherwise, as generated ones are, the verifier will do worse (labels build --forms)`,
       ];
+}
+
+/** The trainer runs elsewhere, in another folder: what is here need not be there. */
+function relativeBase(base: string): string[] {
+  if (isAbsolute(base) || !existsSync(join(base, 'config.json'))) return [];
+  return [
+    `the base ${JSON.stringify(base)} is a folder here, and the trainer looks for it from the job's folder: name it by an absolute path, or put it there`,
+  ];
 }

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { existsSync } from 'node:fs';
-import { readFile, readdir } from 'node:fs/promises';
-import { join } from 'node:path';
+import { readFile, readdir, writeFile } from 'node:fs/promises';
+import { join, relative } from 'node:path';
 import { test } from 'node:test';
 import { LABELS } from '../../src/core/labels.js';
 import { checkedFile, readManifest } from '../../src/core/manifest.js';
@@ -163,6 +163,14 @@ test('P46: a tokenizer that pads with its end token is planned with another, and
   assert.ok(manifest.warnings.includes('the tokenizer pads with "<|im_end|>", the token that ends a turn; "<|endoftext|>" pads instead'));
   // The end of a turn is out of the loss, by the choice of method.md §4.
   for (const { ids, loss } of await rowsOf(dir, 'train')) assert.ok(!ids.slice(...loss).includes(plan.eos_id));
+});
+
+test('a base that is a folder here by a relative path is warned of, since the trainer runs from the job', async () => {
+  const base = relative(process.cwd(), await temporaryFolder());
+  await writeFile(join(base, 'config.json'), '{}');
+  const { manifest } = await verifierJob({ settings: { base }, tokenizer: await smallTokenizer() });
+  const warning = `the base ${JSON.stringify(base)} is a folder here, and the trainer looks for it from the job's folder: name it by an absolute path, or put it there`;
+  assert.ok(manifest.warnings.includes(warning), manifest.warnings.join('\n'));
 });
 
 test('P50: a plan above --max-minutes is refused, with what it would take, and nothing is written', async () => {
