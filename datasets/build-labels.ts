@@ -68,8 +68,7 @@ export async function buildLabels(opened: OpenedRecords, options: LabelOptions):
     derive,
     forms,
   } = options;
-  checkShare('dev-share', devShare);
-  if (devNullShare !== undefined) checkShare('dev-null-share', devNullShare);
+  checkShares(devShare, devNullShare);
   if (preset && options.devShare !== undefined)
     throw new InputError('--dev-share: the preset halt has a fixed number of dev rows; leave one of the two out');
   if (preset && forms && forms.some((one) => one !== 'sentence'))
@@ -143,8 +142,9 @@ async function writeLabels(
   const warnings: string[] = [];
   for (const split of ['train', 'dev'] as const) {
     const empty = LABELS.filter((label) => classes[split][label] === 0);
-    if (rows[split] === 0) warnings.push(`the ${split} split has no rows`);
-    else if (empty.length > 0)
+    // A file that is only for evaluation (--dev-share 1) has no training rows by wish.
+    if (rows[split] === 0 && !(split === 'train' && options.devShare === 1)) warnings.push(`the ${split} split has no rows`);
+    else if (rows[split] > 0 && empty.length > 0)
       warnings.push(
         `the ${split} split has no row of the class ${empty.join(' and ')} (null is kept to the smaller of the other two classes)`,
       );
@@ -348,6 +348,8 @@ function inForms(row: LabelRow, record: HopRecord, hop: GoldHop, forms: readonly
   });
 }
 
-function checkShare(name: string, value: number): void {
-  if (!(value >= 0 && value < 1)) throw new InputError(`--${name}: got ${value}, expected a number from 0 up to but not 1`);
+function checkShares(devShare: number, devNullShare: number | undefined): void {
+  if (!(devShare >= 0 && devShare <= 1)) throw new InputError(`--dev-share: got ${devShare}, expected a number from 0 to 1`);
+  if (devNullShare !== undefined && !(devNullShare >= 0 && devNullShare < 1))
+    throw new InputError(`--dev-null-share: got ${devNullShare}, expected a number from 0 up to but not 1`);
 }

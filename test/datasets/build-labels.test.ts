@@ -311,9 +311,15 @@ test('MuSiQue is refused without --derive, and its derived rows say so', async (
   assert.deepEqual(manifest.details, { dataset: 'musique', dataset_version: null, splitter: 'sbd@1.0.19', derived: 'answer-sentence' });
 });
 
-test('shares outside [0, 1) and a dev share beside the preset are refused', async () => {
+test('a file that is only for evaluation goes to dev as a whole', async () => {
+  const { rowList, manifest } = await build(await questionsFile(hotpotqaQuestions(12)), { devShare: 1 });
+  assert.ok(rowList.length > 0 && rowList.every((row) => row.split === 'dev'));
+  assert.deepEqual(manifest.warnings, []);
+});
+
+test('shares out of range and a dev share beside the preset are refused', async () => {
   const file = await questionsFile(hotpotqaQuestions(2));
-  await assert.rejects(build(file, { devShare: 1 }), { message: '--dev-share: got 1, expected a number from 0 up to but not 1' });
+  await assert.rejects(build(file, { devShare: 1.1 }), { message: '--dev-share: got 1.1, expected a number from 0 to 1' });
   await assert.rejects(build(file, { devNullShare: NaN }), {
     message: '--dev-null-share: got NaN, expected a number from 0 up to but not 1',
   });

@@ -14,7 +14,10 @@ export const labelsBuild: Command = {
       type: 'string',
       describe: `wordings of the claims, a row in each: a comma list of ${CLAIM_FORMS.join(', ')}; by default the dataset's own`,
     },
-    'dev-share': { type: 'number', describe: 'share of the questions that go to dev (0.2); not with --preset' },
+    'dev-share': {
+      type: 'number',
+      describe: 'share of the questions that go to dev (0.2; 1: a file for evaluation alone); not with --preset',
+    },
     'dev-null-share': { type: 'number', describe: "share of null among dev's rows; by default as in train" },
     'split-by': {
       type: 'string',
