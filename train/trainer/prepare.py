@@ -17,10 +17,13 @@ def prepare(gguf: Path, out: Path) -> None:
     if out.exists():
         raise TrainerError("out-exists", "is there already, expected a new folder", file=str(out))
     import torch
-    from transformers import AutoModelForCausalLM, AutoTokenizer
+    from transformers import AutoModelForCausalLM, AutoTokenizer, GgufConfig
 
     emit("stage", name="load")
-    model = AutoModelForCausalLM.from_pretrained(str(gguf.parent), gguf_file=gguf.name, dtype=torch.float32, local_files_only=True)
+    whole = GgufConfig(dequantize=True)
+    model = AutoModelForCausalLM.from_pretrained(
+        str(gguf.parent), gguf_file=gguf.name, quantization_config=whole, dtype=torch.float32, local_files_only=True
+    )
     tokenizer = AutoTokenizer.from_pretrained(str(gguf.parent), gguf_file=gguf.name, local_files_only=True)
     if tokenizer.chat_template is None:
         emit("warning", message=f"{gguf.name} has no chat template: the plan needs one")
