@@ -45,7 +45,7 @@ def feeds(session, ids, past, positions, candidates, bias=None):
     names = [one.name for one in session.get_inputs() if one.name.startswith("past_key_values.")]
     return {
         "input_ids": ids, "position_ids": np.arange(length, length + tokens)[None].repeat(batch, 0), "attention_bias": bias,
-        "score_positions": np.array(positions), "candidate_ids": np.array(candidates), **dict(zip(names, past)),
+        "score_positions": np.array(positions), "candidate_ids": np.array(candidates), **dict(zip(names, past, strict=True)),
     }  # fmt: skip
 
 
@@ -69,7 +69,7 @@ for name in asked["graphs"]:
         "files": [one.name for one in files],
         "one_pass": float(np.abs(whole[0] - expected[positions][:, candidates].numpy()).max()),
         "two_passes": float(np.abs(second[0] - last).max()),
-        "cache": float(max(np.abs(a - b).max() for a, b in zip(whole[1:], second[1:]))),
+        "cache": float(max(np.abs(a - b).max() for a, b in zip(whole[1:], second[1:], strict=True))),
         "outputs": {one.name: [size if isinstance(size, int) else str(size) for size in one.shape] for one in session.get_outputs()},
     }
 
@@ -114,12 +114,12 @@ found["order"] = {"first": epoch, "second": [row.row for step in range(6, 12) fo
 # A two-way head, from training to its graph, by the same run.
 events = io.StringIO()
 with contextlib.redirect_stdout(events):
-    run(Options(Path(asked["head_job"]), work / "head", False, True, True, 2_000_000_000))
+    run(Options(Path(asked["head_job"]), work / "head-export", False, True, True, 2_000_000_000))
 told = [json.loads(line) for line in events.getvalue().splitlines()]
 found["head"] = {
     "losses": [one["loss"] for one in told if one["event"] == "step"],
-    "golden": [json.loads(line) for line in (work / "head" / "golden.jsonl").read_text().splitlines()],
-    "dev": json.loads((work / "head" / "export.json").read_text())["metrics"]["dev"],
+    "golden": [json.loads(line) for line in (work / "head-export" / "golden.jsonl").read_text().splitlines()],
+    "dev": json.loads((work / "head-export" / "export.json").read_text())["metrics"]["dev"],
 }
 
 
@@ -140,10 +140,15 @@ def changed(config):
 
 gpu = {"optimizer": "paged_adamw_8bit", "quantisation": "nf4"}
 found["refusals"] = {
-    **{name: refusal(lambda name=name, value=value: resolved(replace(settings, **{name: value}), cuda=False, bf16=False)) for name, value in gpu.items()},
+    **{
+        name: refusal(lambda name=name, value=value: resolved(replace(settings, **{name: value}), cuda=False, bf16=False))
+        for name, value in gpu.items()
+    },
     "target": refusal(lambda: with_adapter(base_model("qwen2"), replace(settings, lora_targets=("c_attn",)), head=False)),
     "model": refusal(lambda: write_graph(changed({"model_type": "gemma2"}), work / "no" / "model.onnx", "fp32", external=False)),
-    "window": refusal(lambda: write_graph(changed({"layer_types": ["sliding_attention"] * 2}), work / "no" / "model.onnx", "fp32", external=False)),
+    "window": refusal(
+        lambda: write_graph(changed({"layer_types": ["sliding_attention"] * 2}), work / "no" / "model.onnx", "fp32", external=False)
+    ),
     "length": refusal(lambda: find_base(job, replace(settings, max_length=513))),
     "base": refusal(lambda: find_base(job, replace(settings, base="./nowhere"))),
 }

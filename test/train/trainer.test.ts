@@ -191,7 +191,7 @@ test('P49: killed, killed while it wrote a checkpoint, and asked to stop: with -
   const refused = await runTrainer(python, args);
   assert.deepEqual(
     [refused.code, refused.events.at(-1)?.message],
-    [2, `${out}: holds an unfinished run; go on with --resume, or name a new folder`],
+    [2, `${out}: holds an earlier run; go on with --resume, or name a new folder`],
   );
   // What a kill leaves that comes while a checkpoint is written.
   await mkdir(join(`${out}.work`, 'checkpoint.tmp'), { recursive: true });
@@ -265,7 +265,7 @@ test('a plan, a tokenizer and rows that would teach nothing, or the wrong thing,
     [
       'row',
       'dev.jsonl, line 1, row "d0", field loss: got [30, 31], expected a span inside the 9 tokens, behind at least one of the prompt',
-      (job) => Object.assign(job.rows.dev[0] as object, { ids: [202, 20, 21, 22, 23, 24, 10, 202, 0], loss: [30, 31] }),
+      (job) => void Object.assign(job.rows.dev[0] as object, { ids: [202, 20, 21, 22, 23, 24, 10, 202, 0], loss: [30, 31] }),
     ],
     [
       'outside-vocabulary',

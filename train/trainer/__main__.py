@@ -10,6 +10,7 @@ from pathlib import Path
 
 from .errors import TrainerError
 from .events import emit, open_events
+from .files import check_unused
 
 
 def main(arguments: list[str] | None = None) -> int:
@@ -44,23 +45,34 @@ def _do(options: argparse.Namespace) -> int:
 
         prepare(options.gguf, options.out)
     else:
+        parts = {"train": options.command != "export", "export": options.command != "train"}
+        out = (options.out or options.job / "export").resolve()
+        if parts["train"] and not options.resume:
+            # Before any process begins to write.
+            check_unused(out)
         from .run import Options, run
 
-        parts = {"train": options.command != "export", "export": options.command != "train"}
-        out = options.out or options.job / "export"
-        run(Options(options.job.resolve(), out.resolve(), options.resume, **parts, external_above=options.external_above))
+        run(Options(options.job.resolve(), out, options.resume, **parts, external_above=options.external_above))
     return 0
 
 
 def _parser() -> argparse.ArgumentParser:
-    parser = argparse.ArgumentParser(prog="trainer", description="Trains and exports a verifier from a job folder; events on stdout, one JSON object a line.")
+    parser = argparse.ArgumentParser(
+        prog="trainer", description="Trains and exports a verifier from a job folder; events on stdout, one JSON object a line."
+    )
     commands = parser.add_subparsers(dest="command", required=True)
-    for name, words in (("run", "train, merge, export, score"), ("train", "train alone"), ("export", "merge, export and score a trained adapter")):
+    for name, words in (
+        ("run", "train, merge, export, score"),
+        ("train", "train alone"),
+        ("export", "merge, export and score a trained adapter"),
+    ):
         command = commands.add_parser(name, help=words)
         command.add_argument("--job", type=Path, required=True)
         command.add_argument("--out", type=Path, help="default: JOB/export")
         command.add_argument("--resume", action="store_true", help="go on with a run that was killed")
-        command.add_argument("--external-above", type=int, default=2_000_000_000, help="bytes of tensors above which they stand beside the graph")
+        command.add_argument(
+            "--external-above", type=int, default=2_000_000_000, help="bytes of tensors above which they stand beside the graph"
+        )
     check = commands.add_parser("check", help="settings and rows alone; needs no PyTorch")
     check.add_argument("--job", type=Path, required=True)
     prepare = commands.add_parser("prepare", help="a GGUF base as a folder with safetensors and tokenizer.json")

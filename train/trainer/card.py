@@ -29,7 +29,9 @@ def model_card(
     quantised_difference: float | None,
 ) -> str:
     """Markdown; equal runs give equal bytes."""
-    quantised = [f"| the quantised base with the adapter, as trained | {quantised_difference:.2e} |"] if quantised_difference is not None else []
+    quantised = (
+        [f"| the quantised base with the adapter, as trained | {quantised_difference:.2e} |"] if quantised_difference is not None else []
+    )
     return "\n".join(
         [
             f"# {TITLES[plan.task]}",

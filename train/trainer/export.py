@@ -7,6 +7,7 @@ import platform
 import shutil
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Any, cast
 
 from .card import model_card
 from .errors import TrainerError
@@ -54,21 +55,28 @@ def export(run: Export) -> None:
     dev = _dev_scores(run, merged)
     rows = zip(run.job.dev, dev, strict=True)
     write_rows(run.out / "dev-scores.jsonl", (_scored_row(run, row, said) for row, said in rows))
-    measured = measures(plan.labels, [row.label for row in run.job.dev], dev)
-    forms = {
-        form: measures(plan.labels, [row.label for row in run.job.dev if row.form == form], [s for row, s in zip(run.job.dev, dev) if row.form == form])
-        for form in sorted({row.form for row in run.job.dev})
-    }
-    emit("dev", **{name: measured[name] for name in ("rows", "macro_f1", "accuracy", "confusion")}, forms={form: one["macro_f1"] for form, one in forms.items()})
+    measured = _measured(run, dev)
+    forms = {form: _measured(run, dev, form) for form in sorted({row.form for row in run.job.dev})}
+    said = {name: measured[name] for name in ("rows", "macro_f1", "accuracy", "confusion")}
+    emit("dev", **said, forms={form: one["macro_f1"] for form, one in forms.items()})
 
     quantised = run.work / "quantised-golden.json"
-    against_quantised = largest_difference(read_json(quantised), merged.merged) if quantised.exists() else None  # type: ignore[arg-type]
+    trained = cast(list[list[float]], read_json(quantised)) if quantised.exists() else None
+    against_quantised = largest_difference(trained, merged.merged) if trained is not None else None
     versions = _versions(run.settings)
-    described = {
-        "plan": plan, "settings": run.settings, "train_rows": len(run.job.train), "dev": measured, "forms": forms, "versions": versions,
-        "merge_difference": difference, "graph_differences": differences, "quantised_difference": against_quantised, "golden": len(golden),
-    }  # fmt: skip
-    write_text(run.out / "model-card.md", model_card(**described))  # type: ignore[arg-type]
+    card = model_card(
+        plan=plan,
+        settings=run.settings,
+        train_rows=len(run.job.train),
+        dev=measured,
+        forms=forms,
+        versions=versions,
+        golden=len(golden),
+        merge_difference=difference,
+        graph_differences=differences,
+        quantised_difference=against_quantised,
+    )
+    write_text(run.out / "model-card.md", card)
     sync_tree(run.out)
     write_json(
         run.out / "export.json",
@@ -107,8 +115,9 @@ def _graphs(run: Export, merged: Merged) -> tuple[dict[str, dict[str, object]], 
     size = sum(one.numel() * 4 for one in model.parameters())
     shutil.rmtree(run.out / "onnx", ignore_errors=True)
     for variant in run.settings.variants:
-        shrunk = size // {"fp32": 1, "fp16": 2, "int8": 4, "int4": 8}[variant] + model.get_input_embeddings().weight.numel() * 4
-        files = write_graph(model, run.out / "onnx" / variant / "model.onnx", variant, external=min(size, shrunk) > run.external_above)
+        # Of the narrow formats at most this much: their table of tokens may stay whole, and every block brings a scale.
+        most = size if variant in ("fp32", "fp16") else size // 2 + model.get_input_embeddings().weight.numel() * 4
+        files = write_graph(model, run.out / "onnx" / variant / "model.onnx", variant, external=min(size, most) > run.external_above)
         names = [one.relative_to(run.out).as_posix() for one in files]
         variants[variant] = {"path": names[0], "external": names[1:]}
         session = open_graph(files[0], graph_inputs(model), graph_outputs(model))
@@ -123,6 +132,12 @@ def _dev_scores(run: Export, merged: Merged) -> list[list[float]]:
     if plan.head:
         return head_scores(merged.model, prompts, plan.pad_id, batch)
     return scores(merged.model, prompts, [plan.label_ids[label] for label in plan.labels], plan.pad_id, batch)
+
+
+def _measured(run: Export, dev: list[list[float]], form: str | None = None) -> dict[str, Any]:
+    """Measures of the dev rows, or of those whose claim has one form."""
+    some = [(row.label, said) for row, said in zip(run.job.dev, dev, strict=True) if form is None or row.form == form]
+    return measures(run.job.plan.labels, [gold for gold, _ in some], [said for _, said in some])
 
 
 def _golden_row(run: Export, merged: Merged, by_variant: dict[str, list[list[float]]], at: int, row: Row) -> dict[str, object]:

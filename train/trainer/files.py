@@ -74,6 +74,16 @@ def move_into_place(temporary: Path, final: Path) -> None:
     sync_folder(final.parent)
 
 
+def work_folder(out: Path) -> Path:
+    """Where a run keeps what is only needed on its way; beside its export, which so holds nothing but results."""
+    return out.with_name(f"{out.name}.work")
+
+
+def check_unused(out: Path) -> None:
+    if (out.is_dir() and any(out.iterdir())) or work_folder(out).exists():
+        raise TrainerError("out-exists", "holds an earlier run; go on with --resume, or name a new folder", file=str(out))
+
+
 def check_manifest(job: Path) -> None:
     """Every file that the job's manifest lists has the size and sha256 given there."""
     if not (job / "manifest.json").exists():

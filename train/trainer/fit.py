@@ -111,9 +111,7 @@ def _stream(rows: list[Row], seed: int, start: int, count: int) -> Iterator[Row]
         yield rows[order[place]]
 
 
-def _gradients(
-    causal: nn.Module, parameters: list[nn.Parameter], job: Job, run: Fit, step: int, asked: list[int]
-) -> tuple[float, bool]:
+def _gradients(causal: nn.Module, parameters: list[nn.Parameter], job: Job, run: Fit, step: int, asked: list[int]) -> tuple[float, bool]:
     """
     Sums the gradients of a step's passes over all processes. Returns the mean loss a learned token, and whether any process was asked to end:
     all of them have to stop at the same step.

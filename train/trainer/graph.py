@@ -204,9 +204,7 @@ class _Graph:
             "score_positions": (TensorProto.INT64, ("rows",)),
             "candidate_ids": (TensorProto.INT64, ("candidates",)),
         }
-        inputs = [
-            helper.make_tensor_value_info(name, *shapes.get(name, (TensorProto.FLOAT, cache))) for name in graph_inputs(self.model)
-        ]
+        inputs = [helper.make_tensor_value_info(name, *shapes.get(name, (TensorProto.FLOAT, cache))) for name in graph_inputs(self.model)]
         sides = 2 if hasattr(self.model, HEAD) else "candidates"
         longer = ("batch", self.shape["kv_heads"], "past+tokens", self.shape["head_dim"])
         outputs = [
@@ -223,11 +221,20 @@ class _Graph:
 def _check_supported(model: PreTrainedModel) -> None:
     config = model.config
     if config.model_type not in MODEL_TYPES:
-        raise TrainerError("architecture", f"got {shown(config.model_type)}, expected one of {', '.join(MODEL_TYPES)}", file="config.json", field="model_type")
+        raise TrainerError(
+            "architecture",
+            f"got {shown(config.model_type)}, expected one of {', '.join(MODEL_TYPES)}",
+            file="config.json",
+            field="model_type",
+        )
     if config.hidden_act not in ("silu", "swish"):
         raise TrainerError("architecture", f'got {shown(config.hidden_act)}, expected "silu"', file="config.json", field="hidden_act")
     if "dynamic" in str(getattr(model.model.rotary_emb, "rope_type", "default")) or "longrope" in str(model.model.rotary_emb.rope_type):
-        raise TrainerError("architecture", f"rotary frequencies of the kind {shown(model.model.rotary_emb.rope_type)} change with the length")
+        raise TrainerError(
+            "architecture", f"rotary frequencies of the kind {shown(model.model.rotary_emb.rope_type)} change with the length"
+        )
     windows = set(getattr(config, "layer_types", None) or []) - {"full_attention"}
     if windows or (config.model_type == "mistral" and config.sliding_window):
-        raise TrainerError("architecture", "sliding-window attention, which the graph does not have", file="config.json", field="layer_types")
+        raise TrainerError(
+            "architecture", "sliding-window attention, which the graph does not have", file="config.json", field="layer_types"
+        )

@@ -5,6 +5,7 @@ from __future__ import annotations
 import hashlib
 from dataclasses import dataclass
 from pathlib import Path
+from typing import NoReturn
 
 from .errors import TrainerError, shown
 from .files import check_manifest, read_json, sha256_of
@@ -94,7 +95,19 @@ def parse_plan(value: object) -> Plan:
         _wrong("labels", labels, f"two labels for the task {task}")
     ids = _label_ids(value.get("label_ids"), labels, numbers) if task == "labels" else {}
     shas = {name: _sha(name, value.get(name)) for name in ("template_sha256", "prompt_sha256", "tokenizer_sha256")}
-    return Plan(base=base, task=task, settings=settings, labels=tuple(labels), label_ids=ids, **numbers, **shas)
+    return Plan(
+        base=settings.base,
+        task=str(task),
+        settings=settings,
+        labels=tuple(labels),
+        label_ids=ids,
+        pad_id=numbers["pad_id"],
+        eos_id=numbers["eos_id"],
+        vocab_size=numbers["vocab_size"],
+        template_sha256=shas["template_sha256"],
+        prompt_sha256=shas["prompt_sha256"],
+        tokenizer_sha256=shas["tokenizer_sha256"],
+    )
 
 
 def _label_ids(value: object, labels: list[str], numbers: dict[str, int]) -> dict[str, tuple[int, ...]]:
@@ -131,5 +144,5 @@ def _sha(name: str, value: object) -> str:
     return value
 
 
-def _wrong(field: str, got: object, expected: str, kind: str = "plan"):
+def _wrong(field: str, got: object, expected: str, kind: str = "plan") -> NoReturn:
     raise TrainerError(kind, f"got {shown(got)}, expected {expected}", file="plan.json", field=field)

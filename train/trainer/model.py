@@ -63,14 +63,21 @@ def find_base(job: Job, settings: Settings) -> Base:
         )
     if getattr(config, "max_position_embeddings", settings.max_length) < settings.max_length:
         raise TrainerError(
-            "base", f"the base reads {config.max_position_embeddings} tokens at most, settings.max_length asks for {settings.max_length}", file=str(folder)
+            "base",
+            f"the base reads {config.max_position_embeddings} tokens at most, settings.max_length asks for {settings.max_length}",
+            file=str(folder),
         )
     return Base(folder, whole)
 
 
 def _fetched(settings: Settings) -> Path:
     if settings.base.startswith((".", "/", "~")) or settings.base.endswith(".gguf"):
-        raise TrainerError("base", f"got {shown(settings.base)}, expected a folder with config.json and *.safetensors", file="plan.json", field="settings.base")
+        raise TrainerError(
+            "base",
+            f"got {shown(settings.base)}, expected a folder with config.json and *.safetensors",
+            file="plan.json",
+            field="settings.base",
+        )
     from huggingface_hub import snapshot_download
 
     try:
@@ -120,7 +127,7 @@ def with_adapter(model: PreTrainedModel, settings: Settings, *, head: bool) -> n
     if settings.quantisation == "nf4":
         model = prepare_model_for_kbit_training(model, settings.gradient_checkpointing, checkpointing)
     elif settings.gradient_checkpointing:
-        model.gradient_checkpointing_enable(checkpointing)
+        model.activation_checkpointing_enable(checkpointing)
     torch.manual_seed(settings.seed)
     if head:
         attach_head(model)
@@ -128,7 +135,10 @@ def with_adapter(model: PreTrainedModel, settings: Settings, *, head: bool) -> n
     for target in settings.lora_targets:
         if target not in present:
             raise TrainerError(
-                "settings", f"got {shown(target)}, the base has {', '.join(sorted(present))}", file="plan.json", field="settings.lora_targets"
+                "settings",
+                f"got {shown(target)}, the base has {', '.join(sorted(present))}",
+                file="plan.json",
+                field="settings.lora_targets",
             )
     config = LoraConfig(
         r=settings.lora_rank,
@@ -160,7 +170,9 @@ def check_tied(model: PreTrainedModel) -> bool:
     tied = model.get_input_embeddings().weight.data_ptr() == model.get_output_embeddings().weight.data_ptr()
     declared = bool(model.config.tie_word_embeddings)
     if tied != declared:
-        raise TrainerError("tied-embeddings", f"config.json says tie_word_embeddings {shown(declared)}, the loaded weights say {shown(tied)}")
+        raise TrainerError(
+            "tied-embeddings", f"config.json says tie_word_embeddings {shown(declared)}, the loaded weights say {shown(tied)}"
+        )
     return tied
 
 

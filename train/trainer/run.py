@@ -11,9 +11,9 @@ import torch
 from .errors import TrainerError
 from .events import emit
 from .export import Export, export
-from .files import read_json, write_json
+from .files import move_into_place, read_json, work_folder, write_json
 from .fit import Fit, fit
-from .job import Job, read_job
+from .job import read_job
 from .merge import golden_scores
 from .model import find_base, find_device, load_base, save_adapter, with_adapter
 from .parallel import close_world, open_world, wait_for_all
@@ -33,12 +33,12 @@ class Options:
 def run(options: Options) -> None:
     """Trains and exports a job. Everything that is only needed on the way stands in `OUT.work` until the export is whole."""
     job = read_job(options.job)
-    out, work = options.out, options.out.with_name(f"{options.out.name}.work")
+    out, work = options.out, work_folder(options.out)
     world = open_world()
     try:
         device = find_device(world.local_rank)
         settings = resolved(job.plan.settings, cuda=device.cuda, bf16=device.bf16)
-        if not _begin(options, job, settings, work):
+        if _finished(options, settings):
             return
         torch.use_deterministic_algorithms(True, warn_only=True)
         emit("stage", name="load")
@@ -50,7 +50,8 @@ def run(options: Options) -> None:
             emit("stage", name="train")
             fit(model, job, Fit(settings, device, world, work), resume=options.resume)
             if world.first:
-                save_adapter(model, out / "adapter", settings)
+                save_adapter(model, work / "adapter.tmp", settings)
+                move_into_place(work / "adapter.tmp", out / "adapter")
                 if settings.quantisation != "none":
                     write_json(work / "quantised-golden.json", golden_scores(model.get_base_model(), job.plan, settings, job.golden))
             del model
@@ -70,17 +71,12 @@ def run(options: Options) -> None:
     emit("done", out=str(out))
 
 
-def _begin(options: Options, job: Job, settings: Settings, work: Path) -> bool:
-    """Whether there is something left to do; refuses to write over what is there already."""
-    out = options.out
-    if (out / "export.json").exists():
-        finished = read_json(out / "export.json")
-        same = isinstance(finished, dict) and finished.get("settings") == settings.as_json()
-        if options.resume and same:
-            emit("done", out=str(out))
-            return False
-        raise TrainerError("out-exists", "holds a finished export, expected a new folder", file=str(out))
-    begun = (out.is_dir() and any(out.iterdir())) or work.exists()
-    if options.train and begun and not options.resume:
-        raise TrainerError("out-exists", "holds an unfinished run; go on with --resume, or name a new folder", file=str(out))
-    return True
+def _finished(options: Options, settings: Settings) -> bool:
+    """Whether an earlier run of the same settings has done everything; refuses to write over another's export."""
+    if not (options.out / "export.json").exists():
+        return False
+    export_json = read_json(options.out / "export.json")
+    if options.resume and isinstance(export_json, dict) and export_json.get("settings") == settings.as_json():
+        emit("done", out=str(options.out))
+        return True
+    raise TrainerError("out-exists", "holds a finished export, expected a new folder", file=str(options.out))

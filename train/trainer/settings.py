@@ -138,7 +138,10 @@ def resolved(settings: Settings, *, cuda: bool, bf16: bool) -> Settings:
     for name, needs in (("optimizer", "paged_adamw_8bit"), ("quantisation", "nf4")):
         if getattr(chosen, name) == needs and not cuda:
             raise TrainerError(
-                "device", f'got "{needs}", which needs a CUDA GPU, and there is none here; plan with "auto"', file="plan.json", field=f"settings.{name}"
+                "device",
+                f'got "{needs}", which needs a CUDA GPU, and there is none here; plan with "auto"',
+                file="plan.json",
+                field=f"settings.{name}",
             )
     return chosen
 

@@ -20,7 +20,8 @@ class TensorStore:
     def __init__(self, graph: Path, *, external: bool) -> None:
         self.protos: list[TensorProto] = []
         self._names: set[str] = set()
-        self.path = graph.with_name(f"{graph.name}.data") if external else None
+        self._beside = f"{graph.name}.data"
+        self.path = graph.with_name(self._beside) if external else None
         self._stream: BinaryIO | None = open(self.path, "wb") if self.path else None
 
     def add(self, name: str, value: np.ndarray) -> str:
@@ -36,9 +37,9 @@ class TensorStore:
         else:
             self._stream.write(b"\0" * (-self._stream.tell() % ALIGNMENT))
             offset = self._stream.tell()
-            self._stream.write(memoryview(value).cast("B"))
+            self._stream.write(value.data.cast("B"))
             proto.data_location = TensorProto.EXTERNAL
-            for key, text in (("location", self.path.name), ("offset", str(offset)), ("length", str(value.nbytes))):
+            for key, text in (("location", self._beside), ("offset", str(offset)), ("length", str(value.nbytes))):
                 proto.external_data.add(key=key, value=text)
         self.protos.append(proto)
         return name
