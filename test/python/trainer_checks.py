@@ -150,6 +150,7 @@ found["refusals"] = {
         lambda: write_graph(changed({"layer_types": ["sliding_attention"] * 2}), work / "no" / "model.onnx", "fp32", external=False)
     ),
     "length": refusal(lambda: find_base(job, replace(settings, max_length=513))),
+    "tokenizer": refusal(lambda: find_base(job, replace(settings, base=asked["other"]))),
     "base": refusal(lambda: find_base(job, replace(settings, base="./nowhere"))),
 }
 print(json.dumps(found))

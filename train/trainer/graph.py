@@ -120,8 +120,8 @@ class _Graph:
         rotary = self.model.model.rotary_emb
         frequencies = self.store.add("rotary.frequencies", rotary.inv_freq.float().cpu().numpy())
         position = self.add("Cast", ["position_ids"], to=TensorProto.FLOAT)
-        angles = self.add("Mul", [self.add("Unsqueeze", [position, self.constant("axis_2", np.int64([2]))]), frequencies])
-        twice = self.add("Unsqueeze", [self.add("Concat", [angles, angles], axis=-1), self.constant("axis_1", np.int64([1]))])
+        angles = self.add("Mul", [self.add("Unsqueeze", [position, self.constant("axis_2", np.array([2], np.int64))]), frequencies])
+        twice = self.add("Unsqueeze", [self.add("Concat", [angles, angles], axis=-1), self.constant("axis_1", np.array([1], np.int64))])
         scaling = float(rotary.attention_scaling)
         both = [self.add(op, [twice]) for op in ("Cos", "Sin")]
         if scaling != 1.0:
@@ -130,7 +130,7 @@ class _Graph:
 
     def rotate(self, x: str, cos: str, sin: str) -> str:
         half = self.shape["head_dim"] // 2
-        left, right = self.add_many("Split", [x, self.constant("halves", np.int64([half, half]))], 2, axis=-1)
+        left, right = self.add_many("Split", [x, self.constant("halves", np.array([half, half], np.int64))], 2, axis=-1)
         turned = self.add("Concat", [self.add("Neg", [right]), left], axis=-1)
         return self.add("Add", [self.add("Mul", [x, cos]), self.add("Mul", [turned, sin])])
 
@@ -182,7 +182,7 @@ class _Graph:
         return self.store.add(f"constant.{name}", np.asarray(value))
 
     def reshape(self, x: str, name: str, shape: list[int]) -> str:
-        return self.add("Reshape", [x, self.constant(f"shape.{name}", np.int64(shape))])
+        return self.add("Reshape", [x, self.constant(f"shape.{name}", np.array(shape, np.int64))])
 
     def add(self, op: str, inputs: list[str], *, output: str | None = None, domain: str = "", **attributes: Any) -> str:
         return self.add_many(op, inputs, 1, output=output, domain=domain, **attributes)[0]

@@ -131,7 +131,7 @@ def with_adapter(model: PreTrainedModel, settings: Settings, *, head: bool) -> n
     torch.manual_seed(settings.seed)
     if head:
         attach_head(model)
-    present = {name.rsplit(".", 1)[-1] for name, module in model.named_modules() if isinstance(module, nn.Linear)}
+    present = {name.rsplit(".", 1)[-1] for name, module in model.model.named_modules() if isinstance(module, nn.Linear)}
     for target in settings.lora_targets:
         if target not in present:
             raise TrainerError(
