@@ -5,12 +5,15 @@ import { join } from 'node:path';
 import type { TestContext } from 'node:test';
 
 import { repositoryRoot } from './root.js';
+import { skippedInSecondPass } from './second-pass.js';
 
 /**
  * A Python that has the modules named, for comparing with another implementation: HOPGATE_TEST_PYTHON, else .venv/bin/python in the
  * checkout (`python3 -m venv .venv && .venv/bin/pip install -r test/requirements.txt`); undefined after skipping the test with the reason.
  */
 export function pythonOrSkip(t: TestContext, modules: readonly string[] = []): string | undefined {
+  // What PyTorch and a cluster do does not hang on the version of Node, and takes the longest.
+  if ((modules.includes('torch') || modules.includes('ray')) && skippedInSecondPass(t)) return undefined;
   const python = process.env.HOPGATE_TEST_PYTHON ?? join(repositoryRoot, '.venv', 'bin', 'python');
   const reason = whyNot(python, modules);
   if (reason === undefined) return python;
