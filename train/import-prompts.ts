@@ -42,14 +42,21 @@ export async function checkPrompts(
   }
 }
 
+/** Checks that the export's scores are those of the verifier's three labels, in their order. Throws InputError also for a two-way head. */
+export function checkLabels(folder: string, { labels }: VerifierExport): void {
+  const place = { file: join(folder, EXPORT_NAME), field: 'labels' };
+  if (labels.join() === LABELS.join()) return;
+  if (labels.toSorted().join() !== LABELS.toSorted().join())
+    throw new InputError(
+      `got the labels ${labels.join(', ')}, expected ${LABELS.join(', ')}: only a verifier is imported, no two-way head`,
+      place,
+    );
+  throw new InputError(`got the labels ${labels.join(', ')}, expected ${LABELS.join(', ')} in this order`, place);
+}
+
 function checkIdentity(folder: string, made: VerifierExport, { chat, labelIds, promptSha256 }: VerifierTokens): void {
   const file = join(folder, EXPORT_NAME);
   const tokenizer = join(folder, 'tokenizer');
-  if (made.labels.join() !== LABELS.join())
-    throw new InputError(`got the labels ${made.labels.join(', ')}, expected ${LABELS.join(', ')} in this order`, {
-      file,
-      field: 'labels',
-    });
   const pairs = [
     ['tokenizer_sha256', chat.tokenizer.sha256, 'the tokenizer is that of another model, or was changed'],
     ['template_sha256', chat.templateSha256, 'the chat template is another one than the model was trained with'],

@@ -20,7 +20,7 @@ import { openGateScorer } from './gate-scorer.js';
 import { checkAdapter } from './import-adapter.js';
 import { EXPORT_NAME, checkFiles } from './import-files.js';
 import { checkGraph } from './import-graph.js';
-import { checkPrompts } from './import-prompts.js';
+import { checkLabels, checkPrompts } from './import-prompts.js';
 import { readPlannedJob } from './import-job.js';
 import { checkGolden, checkMetrics, spread } from './import-rows.js';
 import { checkMerge, checkSettings } from './import-settings.js';
@@ -72,6 +72,7 @@ export class ParityFailedError extends CheckFailedError {
 export async function importVerifier(exportDir: string, options: ImportOptions): Promise<Imported> {
   const { signal } = options;
   const made = await readVerifierExport(exportDir);
+  checkLabels(exportDir, made);
   checkMerge(made, join(exportDir, EXPORT_NAME));
   const wanted = wantedVariants(exportDir, made, options.variants);
   const name = modelName(options.name ?? basename(made.base).toLowerCase());

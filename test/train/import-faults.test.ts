@@ -246,6 +246,10 @@ test('swapped labels and swapped label ids are refused', async () => {
     (folder) => changeExport(folder, () => ({ labels: ['partial', 'match', 'null'] })),
     'FOLDER/export.json, field labels: got the labels partial, match, null, expected match, partial, null in this order',
   );
+  await refused(
+    (folder) => changeExport(folder, () => ({ labels: ['continue', 'stop'] })),
+    'FOLDER/export.json, field labels: got the labels continue, stop, expected match, partial, null: only a verifier is imported, no two-way head',
+  );
   const { label_ids: ids } = JSON.parse(await readFile(join(made, 'export.json'), 'utf8')) as { label_ids: { [label: string]: number[] } };
   await refused(
     (folder) => changeExport(folder, () => ({ label_ids: { ...ids, match: ids.null, null: ids.match } })),
