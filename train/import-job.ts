@@ -1,40 +1,56 @@
-import { readFile } from 'node:fs/promises';
 import { join } from 'node:path';
-import { z } from 'zod';
 import { InputError, shown } from '../src/core/errors.js';
-import { readLines } from '../src/core/jsonl.js';
-import { type TrainingSettings, trainingSettings } from '../src/core/verifier-export.js';
-import type { PlannedGolden } from './import-prompts.js';
+import { checkedFile, readManifest } from '../src/core/manifest.js';
+import type { DevScores, GoldenScores, VerifierExport } from '../src/core/verifier-export.js';
+import { type VerifierPlan, readJobRows, readVerifierPlan } from '../src/core/verifier-job.js';
+import { EXPORT_NAME } from './import-files.js';
 
-const plan = z.looseObject({ settings: trainingSettings });
-const golden = z.looseObject({
-  row: z.string(),
-  label: z.string(),
-  ids: z.array(z.int().nonnegative()),
-  loss: z.tuple([z.int().nonnegative(), z.int().nonnegative()]),
-});
-
-/** Reads what an import compares of a job folder. Throws InputError that names file, line and field. */
-export async function readPlannedJob(job: string): Promise<{ settings: TrainingSettings; golden: PlannedGolden[] }> {
-  const file = join(job, 'plan.json');
-  const content = await readFile(file, 'utf8').catch(() => {
-    throw new InputError('no plan.json: not a job folder of verifier plan', { file: job });
-  });
-  const rows: PlannedGolden[] = [];
-  const goldenFile = join(job, 'golden.jsonl');
-  for await (const { line, text } of readLines(goldenFile)) rows.push(parse(golden, text, { file: goldenFile, line }));
-  return { settings: parse(plan, content, { file }).settings, golden: rows };
+/** Reads a job's plan, unchanged since it was planned. Throws InputError where the folder is no job or a file that is compared differs. */
+export async function readPlan(job: string): Promise<VerifierPlan> {
+  const manifest = await readManifest(job, 'verifier-job');
+  for (const name of ['plan.json', 'golden.jsonl', 'dev.jsonl']) await checkedFile(job, manifest, name);
+  return readVerifierPlan(job);
 }
 
-function parse<T>(schema: z.ZodType<T>, text: string, place: { file: string; line?: number }): T {
-  let value: unknown;
-  try {
-    value = JSON.parse(text);
-  } catch {
-    throw new InputError(`got ${shown(text, 60)}, expected a JSON object`, place);
+/**
+ * Checks that an export is that of the job: what its prompts were made with, and the very golden and dev rows, in their order. A trainer does not
+ * choose what it is judged by. The settings are compared apart (`checkSettings`). Throws InputError for the first difference.
+ */
+export async function checkJob(
+  folder: string,
+  { job, plan }: { job: string; plan: VerifierPlan },
+  { made, golden, dev }: { made: VerifierExport; golden: readonly GoldenScores[]; dev: readonly DevScores[] },
+): Promise<void> {
+  for (const field of ['base', 'template_sha256', 'prompt_sha256', 'tokenizer_sha256'] as const) {
+    if (made[field] !== plan[field])
+      throw new InputError(`got ${shown(made[field])}, expected ${shown(plan[field])} as in the plan`, {
+        file: join(folder, EXPORT_NAME),
+        field,
+      });
   }
-  const parsed = schema.safeParse(value);
-  if (parsed.success) return parsed.data;
-  const issue = parsed.error.issues[0];
-  throw new InputError(issue?.message ?? 'invalid', { ...place, field: issue?.path.join('.') });
+  await sameRows(job, 'golden', { file: join(folder, 'golden.jsonl'), got: golden });
+  await sameRows(job, 'dev', { file: join(folder, 'dev-scores.jsonl'), got: dev });
+}
+
+async function sameRows(
+  job: string,
+  name: 'golden' | 'dev',
+  { file, got }: { file: string; got: readonly Pick<DevScores, 'row' | 'label' | 'prompt_ids'>[] },
+): Promise<void> {
+  let count = 0;
+  for await (const { row: planned } of readJobRows(job, name)) {
+    const own = got[count];
+    count++;
+    if (own === undefined) continue;
+    const place = { file, line: count };
+    if (own.row !== planned.row || own.label !== planned.label)
+      throw new InputError(
+        `got row ${shown(own.row)} (${own.label}), expected ${shown(planned.row)} (${planned.label}) as in the job`,
+        place,
+      );
+    const prompt = planned.ids.slice(0, planned.loss[0]);
+    if (own.prompt_ids.join() !== prompt.join())
+      throw new InputError(`differs from the prompt of the job's row`, { ...place, field: 'prompt_ids' });
+  }
+  if (got.length !== count) throw new InputError(`got ${got.length} rows, expected ${count} as in the job`, { file });
 }

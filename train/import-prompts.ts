@@ -5,16 +5,6 @@ import type { GoldenScores, VerifierExport } from '../src/core/verifier-export.j
 import { type VerifierTokens, openVerifierTokens } from '../src/prompts/index.js';
 import { EXPORT_NAME } from './import-files.js';
 
-/** A golden row as the job has it. */
-export interface PlannedGolden {
-  row: string;
-  label: string;
-  /** Prompt and label. */
-  ids: readonly number[];
-  /** Half-open span of the label in `ids`. */
-  loss: readonly [number, number];
-}
-
 /**
  * Checks that this version reads and writes prompts as the model was trained: tokenizer, chat template, prompt, labels and their ids, and every
  * golden prompt rendered anew to the same ids. Throws InputError for the first difference, by name.
@@ -22,12 +12,11 @@ export interface PlannedGolden {
 export async function checkPrompts(
   folder: string,
   made: VerifierExport,
-  { golden, maxLength, planned }: { golden: readonly GoldenScores[]; maxLength: number; planned?: readonly PlannedGolden[] | undefined },
+  { golden, maxLength }: { golden: readonly GoldenScores[]; maxLength: number },
 ): Promise<void> {
   const tokens = await openVerifierTokens(join(folder, 'tokenizer'), { maxLength });
   checkIdentity(folder, made, tokens);
   const file = join(folder, 'golden.jsonl');
-  if (planned !== undefined) checkPlanned(file, golden, planned);
   for (const [at, { row, fields, prompt_ids: got }] of golden.entries()) {
     const expected = tokens.prompt(fields).ids;
     const first = firstDifference(got, expected);
@@ -90,20 +79,6 @@ function checkIdentity(folder: string, made: VerifierExport, { chat, labelIds, p
       file,
       field: 'vocab_size',
     });
-}
-
-/** The export's golden rows are the job's, in its order: a trainer must not choose what it is judged by. */
-function checkPlanned(file: string, golden: readonly GoldenScores[], planned: readonly PlannedGolden[]): void {
-  if (golden.length !== planned.length)
-    throw new InputError(`got ${golden.length} rows, expected ${planned.length} as in the job`, { file });
-  for (const [at, { row, label, ids, loss }] of planned.entries()) {
-    const got = golden[at] as GoldenScores;
-    const place = { file, line: at + 1 };
-    if (got.row !== row || got.label !== label)
-      throw new InputError(`got row ${shown(got.row)} (${got.label}), expected ${shown(row)} (${label}) as in the job`, place);
-    const first = firstDifference(got.prompt_ids, ids.slice(0, loss[0]));
-    if (first !== undefined) throw new InputError(`differs from the job's golden row at token ${first}`, { ...place, field: 'prompt_ids' });
-  }
 }
 
 function firstDifference(a: readonly number[], b: readonly number[]): number | undefined {

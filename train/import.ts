@@ -21,7 +21,7 @@ import { checkAdapter } from './import-adapter.js';
 import { EXPORT_NAME, checkFiles } from './import-files.js';
 import { checkGraph } from './import-graph.js';
 import { checkLabels, checkPrompts } from './import-prompts.js';
-import { readPlannedJob } from './import-job.js';
+import { checkJob, readPlan } from './import-job.js';
 import { checkGolden, checkMetrics, spread } from './import-rows.js';
 import { checkMerge, checkSettings } from './import-settings.js';
 import { DEFAULT_TOLERANCES, type GateScorer, type ParityTolerances, parityGate } from './parity.js';
@@ -31,7 +31,7 @@ export interface ImportOptions {
   modelDir: string;
   /** Default: the last part of the base's name, in lower case. */
   name?: string | undefined;
-  /** The job folder of `verifier plan`: its settings and golden rows are compared with the export's. Default: neither is compared. */
+  /** The job folder of `verifier plan`: its settings, golden and dev rows are compared with the export's. Default: they are not. */
   job?: string | undefined;
   /** Variants that all have to pass the gate. Default: all of the export, and one that is narrower than the first may fail. */
   variants?: readonly Variant[] | undefined;
@@ -102,9 +102,9 @@ async function checkedContents(
   wanted: readonly Variant[],
   { job, signal }: ImportOptions,
 ): Promise<Pick<Checked, 'golden' | 'dev' | 'warnings'>> {
-  const planned = job === undefined ? undefined : await readPlannedJob(job);
+  const plan = job === undefined ? undefined : await readPlan(job);
   const effective = await readEffectiveSettings(exportDir);
-  checkSettings(made, effective, { planned: planned?.settings, file: join(exportDir, 'effective.json') });
+  checkSettings(made, effective, { planned: plan?.settings, file: join(exportDir, 'effective.json') });
   await checkAdapter(exportDir, made);
   for (const variant of wanted) {
     signal?.throwIfAborted();
@@ -112,14 +112,15 @@ async function checkedContents(
   }
   const golden = await readGoldenScores(exportDir, made.labels);
   checkGolden(join(exportDir, 'golden.jsonl'), golden, wanted);
-  await checkPrompts(exportDir, made, { golden, maxLength: maxLengthOf(exportDir, made), planned: planned?.golden });
+  await checkPrompts(exportDir, made, { golden, maxLength: maxLengthOf(exportDir, made) });
   const dev = await readDevScores(exportDir, made.labels);
   checkMetrics(exportDir, made, dev);
+  if (job !== undefined && plan !== undefined) await checkJob(exportDir, { job, plan }, { made, golden, dev });
   return {
     golden,
     dev,
     warnings: [
-      ...(planned === undefined ? ['the settings were not compared with the plan: no --job'] : []),
+      ...(plan === undefined ? ['the settings were not compared with the plan: no --job'] : []),
       ...(dev.length === 0 ? ['there are no dev rows, so macro-F1 was not compared'] : []),
     ],
   };

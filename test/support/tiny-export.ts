@@ -7,7 +7,10 @@ import { classReport } from '../../src/core/class-report.js';
 import { hashFile, sha256 } from '../../src/core/hash.js';
 import { LABELS } from '../../src/core/labels.js';
 import { safetensorsBytes } from '../../src/core/safetensors.js';
-import type { DevScores, GoldenScores, VerifierExport } from '../../src/core/verifier-export.js';
+import { openOutputFolder } from '../../src/core/output-folder.js';
+import { type DevScores, type GoldenScores, type VerifierExport, readDevScores, readGoldenScores } from '../../src/core/verifier-export.js';
+import type { JobRow, VerifierPlan } from '../../src/core/verifier-job.js';
+import { VERIFIER_DEFAULTS } from '../../train/index.js';
 import { type VerifierTokens, openVerifierTokens } from '../../src/prompts/index.js';
 import { temporaryFolder } from './files.js';
 import { smallTokenizer } from './small-tokenizer.js';
@@ -16,6 +19,7 @@ import { TINY, architectureOf, tinyVerifierOnnx } from './tiny-verifier.js';
 const MAX_LENGTH = 2048;
 const TARGETS = ['q_proj', 'v_proj'];
 const RANK = 4;
+const BASE = 'tiny/Decoder';
 
 /**
  * A whole export as the trainer writes it, of a tiny random decoder with a small tokenizer whose labels take one and several tokens: graphs
@@ -44,21 +48,23 @@ export async function tinyExport(): Promise<string> {
   await writeFile(join(folder, 'adapter/adapter_config.json'), JSON.stringify({ r: RANK, lora_alpha: 8, target_modules: TARGETS }));
   await writeFile(join(folder, 'model-card.md'), '# tiny\n');
   const settings = {
-    base: 'tiny/Decoder',
+    ...VERIFIER_DEFAULTS,
+    base: BASE,
     lora_rank: RANK,
     lora_targets: TARGETS,
     max_length: MAX_LENGTH,
     seed: 13,
+    optimizer: 'adamw',
     quantisation: 'none',
     compute_dtype: 'fp32',
-    learning_rate: 2e-4,
+    variants: ['fp32', 'int4'],
   };
   await writeFile(join(folder, 'effective.json'), JSON.stringify(settings));
   const report = classReport(dev.map((row) => ({ gold: LABELS.indexOf(row.label as 'match'), probabilities: row.scores })));
   const made: VerifierExport = {
     kind: 'verifier-export',
     format: 1,
-    base: 'tiny/Decoder',
+    base: BASE,
     base_sha256: sha256('tiny'),
     settings,
     labels: [...LABELS],
@@ -94,6 +100,34 @@ export async function tinyExport(): Promise<string> {
   await writeFile(join(folder, 'export.json'), JSON.stringify(made));
   await listFiles(folder);
   return folder;
+}
+
+/** The job that the export would have come from, as a finished folder; `change` alters its plan, `rows` the order of its golden rows. */
+export async function jobOf(
+  folder: string,
+  change: (plan: VerifierPlan) => VerifierPlan = (plan) => plan,
+  rows: <T>(golden: T[]) => T[] = (golden) => golden,
+): Promise<string> {
+  const made = JSON.parse(await readFile(join(folder, 'export.json'), 'utf8')) as VerifierExport;
+  const dir = join(await temporaryFolder(), 'job');
+  const out = await openOutputFolder({ dir, kind: 'verifier-job', command: 'verifier plan', options: {}, seed: 13, inputs: [] });
+  const counts = { train: 24, dev: 9, golden: 6, truncated: 0, longest: 900, mean_tokens: 800 };
+  const estimate = { tokens: 1, steps: 1, epochs: 1, gpu_minutes: null, memory_gib: null, assumptions: [] };
+  const { base, template_sha256, prompt_sha256, tokenizer_sha256, labels, label_ids, pad_id, eos_id, vocab_size } = made;
+  const identity = { base, template_sha256, prompt_sha256, tokenizer_sha256, labels, label_ids, pad_id, eos_id, vocab_size };
+  const settings = made.settings as unknown as VerifierPlan['settings'];
+  await out.file('plan.json', JSON.stringify(change({ format: 1, task: 'labels', settings, ...identity, counts, estimate })));
+  const jobRow = ({ row, label, form, prompt_ids: ids }: Pick<DevScores, 'row' | 'label' | 'form' | 'prompt_ids'>): JobRow => ({
+    row,
+    label,
+    form,
+    ids: [...ids, 1],
+    loss: [ids.length, ids.length + 1],
+  });
+  await out.jsonl('golden.jsonl', rows(await readGoldenScores(folder, labels)).map(jobRow));
+  await out.jsonl('dev.jsonl', (await readDevScores(folder, labels)).map(jobRow));
+  await out.finish({ counts: {} });
+  return dir;
 }
 
 /** A copy that a test may damage. */

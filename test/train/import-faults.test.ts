@@ -18,7 +18,7 @@ import type { GoldenScores } from '../../src/core/verifier-export.js';
 import { type ImportOptions, importVerifier } from '../../train/index.js';
 import { temporaryFolder } from '../support/files.js';
 import { smallTokenizer } from '../support/small-tokenizer.js';
-import { changeExport, changeGraph, changeRows, copyOf, listFiles, tinyExport, writeAdapter } from '../support/tiny-export.js';
+import { changeExport, changeGraph, changeRows, copyOf, jobOf, listFiles, tinyExport, writeAdapter } from '../support/tiny-export.js';
 
 const GRAPH = 'onnx/fp32/model.onnx';
 const DATA = 'onnx/fp32/model.onnx.data';
@@ -313,45 +313,53 @@ test('system text that a trainer added to the prompts is found where it stands',
   );
 });
 
-test('settings other than planned are refused, all of them at once; `auto` in the plan takes any', async () => {
-  const job = await temporaryFolder();
-  const golden = (await readFile(join(made, 'golden.jsonl'), 'utf8'))
-    .trim()
-    .split('\n')
-    .map((line) => {
-      const { row, label, prompt_ids: ids } = JSON.parse(line) as GoldenScores;
-      return { row, label, form: 'sentence', ids: [...ids, 1], loss: [ids.length, ids.length + 1] };
-    });
-  const writeGolden = (rows: readonly unknown[]): Promise<void> =>
-    writeFile(join(job, 'golden.jsonl'), rows.map((one) => `${JSON.stringify(one)}\n`).join(''));
-  await writeGolden(golden);
-  const { settings } = JSON.parse(await readFile(join(made, 'export.json'), 'utf8')) as { settings: { [name: string]: unknown } };
-  const plan = (change: { [name: string]: unknown }): Promise<void> =>
-    writeFile(join(job, 'plan.json'), JSON.stringify({ settings: { ...settings, ...change } }));
-  await plan({ quantisation: 'auto', compute_dtype: 'auto' });
-  const { manifest } = await importVerifier(made, { seed: 13, modelDir: await temporaryFolder(), variants: ['fp32'], job });
+test('P43: settings other than planned are refused, all of them at once; `auto` in the plan takes any', async () => {
+  const auto = await jobOf(made, (plan) => ({
+    ...plan,
+    settings: { ...plan.settings, optimizer: 'auto', quantisation: 'auto', compute_dtype: 'auto' },
+  }));
+  const { manifest } = await importVerifier(made, { seed: 13, modelDir: await temporaryFolder(), variants: ['fp32'], job: auto });
   assert.deepEqual([manifest.warnings, manifest.details.settings_compared], [[], true]);
-  await plan({ max_length: 512, learning_rate: 1e-4, lora_targets: ['q_proj'], schedule: 'linear' });
   await refused(
     () => Promise.resolve(),
-    'FOLDER/effective.json: the trainer ran with other settings than planned (4): learning_rate: got 0.0002, expected 0.0001; ' +
-      'lora_targets: got ["q_proj","v_proj"], expected ["q_proj"]; max_length: got 2048, expected 512; schedule: not said, expected "linear"; ' +
-      'train again, or plan again with these',
-    { job },
+    'FOLDER/effective.json: the trainer ran with other settings than planned (3): learning_rate: got 0.0002, expected 0.0001; ' +
+      'lora_targets: got ["q_proj","v_proj"], expected ["q_proj"]; max_length: got 2048, expected 512; train again, or plan again with these',
+    {
+      job: await jobOf(made, (plan) => ({
+        ...plan,
+        settings: { ...plan.settings, max_length: 512, learning_rate: 1e-4, lora_targets: ['q_proj'] },
+      })),
+    },
   );
   await refused(async (folder) => {
-    await writeFile(join(folder, 'effective.json'), JSON.stringify({ ...settings, seed: 14 }));
+    const file = join(folder, 'effective.json');
+    const { schedule: _, ...others } = JSON.parse(await readFile(file, 'utf8')) as { [name: string]: unknown };
+    await writeFile(file, JSON.stringify({ ...others, seed: 14, packing: true }));
     await listFiles(folder);
-  }, 'FOLDER/effective.json: differs from the settings in export.json: seed: got 14, expected 13');
-  await plan({});
-  await writeGolden(golden.toReversed());
+  }, 'FOLDER/effective.json: differs from the settings in export.json: packing: got true, which nobody asked for; schedule: not said, expected "linear"; seed: got 14, expected 13');
+});
+
+test('an export of another job, and a job that was changed after it was planned, are refused', async () => {
   await refused(
     () => Promise.resolve(),
     'FOLDER/golden.jsonl, line 1: got row "golden-0" (match), expected "golden-5" (null) as in the job',
-    { job },
+    {
+      job: await jobOf(made, undefined, (golden) => golden.toReversed()),
+    },
   );
-  await rm(join(job, 'plan.json'));
-  await refused(() => Promise.resolve(), `${job}: no plan.json: not a job folder of verifier plan`, { job });
+  await refused(() => Promise.resolve(), 'FOLDER/golden.jsonl: got 6 rows, expected 5 as in the job', {
+    job: await jobOf(made, undefined, (golden) => golden.slice(0, 5)),
+  });
+  await refused(() => Promise.resolve(), 'FOLDER/export.json, field base: got "tiny/Decoder", expected "tiny/Other" as in the plan', {
+    job: await jobOf(made, (plan) => ({ ...plan, base: 'tiny/Other' })),
+  });
+  const job = await jobOf(made);
+  const plan = join(job, 'plan.json');
+  const { bytes } = await hashFile(plan);
+  await appendFile(plan, ' ');
+  await refused(() => Promise.resolve(), `${plan}: got ${bytes + 1} bytes, expected ${bytes} as in the manifest`, { job });
+  const none = await temporaryFolder();
+  await refused(() => Promise.resolve(), `${none}: no manifest.json, so not a finished output folder of this product`, { job: none });
 });
 
 test('files that are not what they should be are refused by file, line and field', async () => {

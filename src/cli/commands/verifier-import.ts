@@ -21,7 +21,7 @@ export const verifierImport: Command = {
   positionals: { export: 'folder that the trainer wrote (export.json)' },
   options: {
     ...modelDirOption,
-    job: { type: 'string', describe: 'job folder of verifier plan: settings and golden rows have to be those of the export' },
+    job: { type: 'string', describe: 'job folder of verifier plan: settings, golden and dev rows have to be those of the export' },
     name: { type: 'string', describe: "name of the imported verifier; default: the last part of the base's" },
     variants: {
       type: 'string',
