@@ -1,8 +1,10 @@
 import { readdir, stat } from 'node:fs/promises';
 import { basename, dirname, join } from 'node:path';
 import { InputError } from '../src/core/errors.js';
+import { hashFile } from '../src/core/hash.js';
 import { MANIFEST_NAME, UNFINISHED_NAME } from '../src/core/manifest.js';
 import { LOCK_NAME } from '../src/core/pinned-files.js';
+import { refuseRepeats } from '../src/core/repeats.js';
 
 /** What a path on the command line names: an output folder of this product, or dataset files in the order in which they are read. */
 export type NamedInput = { folder: string } | { files: string[] };
@@ -11,7 +13,7 @@ export type NamedInput = { folder: string } | { files: string[] };
  * Resolves a path: a file; a folder of this product; a folder that holds the files of one split; a pattern with `*` or `?` in its last
  * part; or a comma list of any of these but output folders. Files of a folder or a pattern are read in the order of their names, have to
  * belong to one split (`train-00000-of-00002.parquet`, …) and to be all of its shards: half a split or two splits read as one would go
- * unnoticed. A comma list is taken as it is written. Throws InputError that names what is missing or ambiguous.
+ * unnoticed. A comma list is taken as it is written, but for a file that stands in it twice. Throws InputError that names what is missing or ambiguous.
  */
 export async function inputFiles(path: string): Promise<NamedInput> {
   const found = await stat(path).catch(() => undefined);
@@ -35,6 +37,7 @@ export async function inputFiles(path: string): Promise<NamedInput> {
         throw new InputError('an output folder cannot stand in a list; expected dataset files', { file: named.folder });
       files.push(...named.files);
     }
+    await refuseSameFiles(files);
     return { files };
   }
   if (/[*?]/.test(basename(path))) return { files: await matching(path) };
@@ -57,6 +60,22 @@ async function matching(pattern: string): Promise<string[]> {
   if (files.length === 0) throw new InputError('no file matches this pattern', { file: pattern });
   checkOneSplit(pattern, files);
   return files.map((name) => join(folder, name));
+}
+
+/** Only files of one size are read for it. */
+async function refuseSameFiles(files: readonly string[]): Promise<void> {
+  const sizes = await Promise.all(
+    files.map((file) =>
+      stat(file).then(
+        (found) => found.size,
+        () => null,
+      ),
+    ),
+  );
+  const alike = files.filter((_, at) => sizes[at] !== null && sizes.filter((size) => size === sizes[at]).length > 1);
+  const hashed: { file: string; sha256: string }[] = [];
+  for (const file of alike) hashed.push({ file, ...(await hashFile(file)) });
+  refuseRepeats(hashed);
 }
 
 function checkOneSplit(path: string, names: readonly string[]): void {

@@ -29,6 +29,8 @@ export interface ClaimQuestions {
   setAside: SetAside[];
   /** Claims left out because their text is empty. */
   emptyClaims: number;
+  /** Questions whose id stood before; they are trained on all the same. */
+  repeatedIds: number;
   source: ClaimSource | 'unstated';
   claimText: ClaimText | null;
   claimField: string | null;
@@ -85,15 +87,22 @@ async function fromFolder(folder: string, options: ClaimQuestionsOptions): Promi
     else own.claims.push(content);
   }
   const all = [...questions.values()];
+  const blank = (one: { question: string }): boolean => one.question.trim() === '';
+  const used = (one: { question: string; claims: string[] }): boolean => one.claims.length > 0 && !blank(one);
+  const usable = all.filter(used);
   return {
-    questions: all.filter(({ claims }) => claims.length > 0).map(({ question, claims }) => ({ question, claims })),
+    questions: usable.map(({ question, claims }) => ({ question, claims })),
     setAside: all
-      .filter(({ claims }) => claims.length === 0)
-      .map(({ at: { row, question_id } }) => {
-        const detail = 'every claim text is empty';
-        return { action: 'skipped', row, line: null, question_id, reason: 'no_claims', field: null, detail };
+      .filter((one) => !used(one))
+      .map((one) => {
+        const { row, question_id } = one.at;
+        const place = { action: 'skipped', row, line: null, question_id } as const;
+        return blank(one)
+          ? { ...place, reason: 'bad_field', field: 'question', detail: 'the question is blank' }
+          : { ...place, reason: 'no_claims', field: null, detail: 'every claim text is empty' };
       }),
     emptyClaims,
+    repeatedIds: usable.length - new Set(usable.map((one) => one.at.question_id)).size,
     source: source ?? 'unstated',
     claimText: text ?? null,
     claimField: null,
@@ -106,16 +115,22 @@ async function fromLines(file: string, options: ClaimQuestionsOptions): Promise<
     throw new InputError('--claim-text is for a claims folder; JSON lines hold the texts themselves, --field names their list', { file });
   }
   const field = options.field ?? 'claims';
-  const schema = z.object({ question_id: z.string().optional(), question: z.string().min(1), [field]: z.array(z.string()) });
+  const schema = z.object({
+    question_id: z.string().optional(),
+    question: z.string().refine((one) => one.trim() !== '', 'the question is blank'),
+    [field]: z.array(z.string()),
+  });
   const read: ClaimQuestions = {
     questions: [],
     setAside: [],
     emptyClaims: 0,
+    repeatedIds: 0,
     source: options.source ?? 'unstated',
     claimText: null,
     claimField: field,
     input: file,
   };
+  const ids = new Set<string>();
   let row = -1;
   for await (const { line, text } of readLines(file)) {
     row++;
@@ -143,7 +158,11 @@ async function fromLines(file: string, options: ClaimQuestionsOptions): Promise<
     const texts = claims.filter((one) => one.trim() !== '');
     read.emptyClaims += claims.length - texts.length;
     if (texts.length === 0) aside('no_claims', field, `line ${line}: the list of claims has no text`, id);
-    else read.questions.push({ question, claims: texts });
+    else {
+      read.questions.push({ question, claims: texts });
+      if (id !== null && ids.has(id)) read.repeatedIds++;
+      else if (id !== null) ids.add(id);
+    }
   }
   return read;
 }

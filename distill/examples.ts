@@ -1,4 +1,5 @@
 import { random } from '../src/core/random.js';
+import { normaliseSentence } from '../src/core/text.js';
 
 /** Evidence that an agent retrieved for one question: each loop's newly retrieved sentences as unit vectors, in loop order. */
 export type QuestionEvidence = readonly (readonly Float32Array[])[];
@@ -60,9 +61,10 @@ export function chosenExamples(examples: Examples, indices: readonly number[]): 
 
 /**
  * Splits positions into training and held-out ones: a share of the different question texts, drawn by the seed, so that a question that
- * stands twice is on one side. With at least two different texts both sides get one.
+ * stands twice, in whatever case or punctuation, is on one side. With at least two different texts both sides get one.
  */
-export function heldOutSplit(questions: readonly string[], share: number, seed: number): { train: number[]; heldOut: number[] } {
+export function heldOutSplit(given: readonly string[], share: number, seed: number): { train: number[]; heldOut: number[] } {
+  const questions = given.map(normaliseSentence);
   const texts = [...new Set(questions)];
   const size = texts.length < 2 ? 0 : Math.min(texts.length - 1, Math.max(1, Math.round(texts.length * share)));
   const chosen = new Set(random(seed, 'drafter', 'held-out').sample(texts, share === 0 ? 0 : size));

@@ -8,8 +8,9 @@ import type { Manifest } from '../src/core/manifest.js';
 import { type OutputFolder, openOutputFolder, writeFileAtomic } from '../src/core/output-folder.js';
 import type { OnProgress } from '../src/core/progress.js';
 import { random } from '../src/core/random.js';
+import { type LearntFrom, TRAINING_QUESTIONS, learntFrom, trainingQuestionLines } from '../src/core/training-questions.js';
 import type { Checkpoints } from './checkpoint.js';
-import type { ClaimQuestions } from './claim-questions.js';
+import type { ClaimQuestion, ClaimQuestions } from './claim-questions.js';
 import { baselineQuality, collapsed, draftQuality, meanClaimVectors } from './draft-quality.js';
 import { type DrafterModel, parameterTensors } from './drafter-model.js';
 import { type Examples, type QuestionEvidence, chosenExamples, heldOutSplit } from './examples.js';
@@ -46,16 +47,22 @@ export interface TrainOptions extends FitOptions {
   signal?: AbortSignal | undefined;
   /** Which stage it is in, with how far it is. */
   onProgress?: ((stage: string, done: number, total: number | null) => void) | undefined;
-  /** Measures a trained drafter (its model, its ONNX bytes, the mean training claims) on held-out runs; without it the manifest's `frontier` is empty. */
-  measure?: ((model: DrafterModel, onnx: Uint8Array, meanClaims: readonly Float32Array[]) => Promise<FrontierEntry[]>) | undefined;
+  /** Measures a trained drafter (its model, its ONNX bytes, the mean training claims, the questions it has seen) on runs; without it the manifest's `frontier` is empty. */
+  measure?:
+    | ((
+        model: DrafterModel,
+        onnx: Uint8Array,
+        learnt: { meanClaims: readonly Float32Array[]; from: LearntFrom },
+      ) => Promise<{ frontier: FrontierEntry[]; warnings: string[] }>)
+    | undefined;
   /** How `measure` reads the runs, for the settings, and the files that stand for what it reads. */
   measuredOn?: Manifest['options'] | undefined;
   measuredFiles?: readonly string[] | undefined;
 }
 
 /**
- * Questions with claims to a finished drafter folder: `drafter.onnx`, `drafter.safetensors`, `quarantine.jsonl`, and a manifest with everything
- * that was measured. Its bytes follow from the claims, the encoder, the options and the backend.
+ * Questions with claims to a finished drafter folder: `drafter.onnx`, `drafter.safetensors`, `training-questions.jsonl`, `quarantine.jsonl`,
+ * and a manifest with everything that was measured. Its bytes follow from the claims, the encoder, the options and the backend.
  */
 export async function trainDrafter(
   claims: ClaimQuestions,
@@ -74,7 +81,7 @@ export async function trainDrafter(
     force: options.force,
   });
   if (out.finished) return out.finished;
-  const { training, heldOut } = await vectors(claims, encoder, options);
+  const { training, heldOut, seen } = await vectors(claims, encoder, options);
   if (training.evidence?.every((one) => one === undefined)) {
     throw new InputError('--margin-run: none of the training questions is in these runs; questions are matched by their text', {
       file: claims.input,
@@ -86,9 +93,14 @@ export async function trainDrafter(
     checkpoints: checkpointsIn(out, 'fit', options.checkpointEvery),
     onEpoch: ({ epoch }) => options.onProgress?.('training', epoch, options.epochs),
   });
-  const details = await describe(tf, claims, encoder.identity, backend, { training, heldOut, curve, fitted }, options);
-  await out.file(DRAFTER_WEIGHTS, drafterSafetensors(fitted.model, meanClaimVectors(training, options.shape.slots)));
-  await out.file(DRAFTER_ONNX, drafterOnnx(fitted.model));
+  const onnx = drafterOnnx(fitted.model);
+  const meanClaims = meanClaimVectors(training, options.shape.slots);
+  const measured = (await options.measure?.(fitted.model, onnx, { meanClaims, from: learntFrom(seen) })) ?? { frontier: [], warnings: [] };
+  const { frontier } = measured;
+  const details = describe(tf, claims, encoder.identity, backend, { training, heldOut, curve, fitted, frontier }, options);
+  await out.file(DRAFTER_WEIGHTS, drafterSafetensors(fitted.model, meanClaims));
+  await out.file(DRAFTER_ONNX, onnx);
+  await out.jsonl(TRAINING_QUESTIONS, seen);
   await out.jsonl('quarantine.jsonl', claims.setAside);
   const { slots } = options.shape;
   const over = claims.questions.filter((one) => one.claims.length > slots);
@@ -101,12 +113,13 @@ export async function trainDrafter(
       ...(training.evidence && { margin_questions: training.evidence.filter((one) => one !== undefined).length }),
       claims: claims.questions.reduce((sum, one) => sum + one.claims.length, 0),
       empty_claims: claims.emptyClaims,
+      repeated_ids: claims.repeatedIds,
       questions_over_slots: over.length,
       claims_dropped: dropped,
       parameters: details.parameters,
     },
     quarantined: countReasons(claims),
-    warnings: warningsOf(details, claims, { over: over.length, dropped, slots }),
+    warnings: [...warningsOf(details, claims, { over: over.length, dropped, slots }), ...measured.warnings],
     details: JSON.parse(JSON.stringify(details)) as Manifest['details'],
   });
 }
@@ -116,7 +129,7 @@ async function vectors(
   { questions }: ClaimQuestions,
   encoder: TextEncoder,
   options: TrainOptions,
-): Promise<{ training: Examples; heldOut: Examples }> {
+): Promise<{ training: Examples; heldOut: Examples; seen: ReturnType<typeof trainingQuestionLines> }> {
   const texts = [...new Set(questions.flatMap((one) => [one.question, ...one.claims]))];
   const encoded = await encoder.encode(texts, 'query', {
     signal: options.signal,
@@ -134,7 +147,12 @@ async function vectors(
     options.heldOut,
     options.seed,
   );
-  return { training: chosenExamples(all, split.train), heldOut: chosenExamples(all, split.heldOut) };
+  const textsAt = (indices: readonly number[]): string[] => indices.map((at) => (questions[at] as ClaimQuestion).question);
+  return {
+    training: chosenExamples(all, split.train),
+    heldOut: chosenExamples(all, split.heldOut),
+    seen: trainingQuestionLines(textsAt(split.train), textsAt(split.heldOut)),
+  };
 }
 
 const curvePoint = z.strictObject({ questions: z.int(), cosine: z.nullable(z.number()), best_epoch: z.int() });
@@ -179,17 +197,22 @@ function checkpointsIn(out: OutputFolder, name: string, every: number): Checkpoi
   };
 }
 
-async function describe(
+function describe(
   tf: OpenedTensorFlow['tf'],
   claims: ClaimQuestions,
   encoder: EncoderIdentity,
   backend: string,
-  { training, heldOut, curve, fitted }: { training: Examples; heldOut: Examples; curve: CurvePoint[]; fitted: FittedDrafter },
+  {
+    training,
+    heldOut,
+    curve,
+    fitted,
+    frontier,
+  }: { training: Examples; heldOut: Examples; curve: CurvePoint[]; fitted: FittedDrafter; frontier: FrontierEntry[] },
   options: TrainOptions,
-): Promise<DrafterDetails> {
+): DrafterDetails {
   const { model, progress } = fitted;
   const report = heldOutReport(tf, model, training, heldOut, options);
-  const frontier = (await options.measure?.(model, drafterOnnx(model), meanClaimVectors(training, model.shape.slots))) ?? [];
   return {
     encoder,
     claim_source: claims.source,
@@ -291,6 +314,7 @@ function warningsOf(
   if (over > 0)
     warnings.push(`${over} of ${claims.questions.length} questions have more than ${slots} claims; ${dropped} claims have no slot`);
   if (claims.emptyClaims > 0) warnings.push(`${claims.emptyClaims} claims have an empty text and are left out`);
+  if (claims.repeatedIds > 0) warnings.push(`${claims.repeatedIds} questions have an id that stood before; all of them are trained on`);
   if (details.held_out?.collapsed) {
     warnings.push(
       `collapsed: drafts of different questions are nearly one (mean pairwise cosine ${details.held_out.pairwise_cosine.toFixed(3)}, the claims' is ${details.held_out.pairwise_cosine_of_claims.toFixed(3)})`,

@@ -6,6 +6,7 @@ import { PAIR_FEATURES_VERSION, type PairFeatureSet } from '../src/core/pair-fea
 import { SMALL_VERIFIER_ONNX, SMALL_VERIFIER_WEIGHTS, type SmallVerifierDetails } from '../src/core/small-verifier.js';
 import type { PairRows } from '../src/core/pair-rows.js';
 import { encodedPairs } from './pair-examples.js';
+import { TRAINING_QUESTIONS, trainingQuestionLines } from '../src/core/training-questions.js';
 import { type PairExamples, type SmallFitOptions, fitSmallVerifier, judgeExamples } from './small-fit.js';
 import { smallOnnx, smallSafetensors } from './small-model.js';
 import type { OpenedTensorFlow } from './tensorflow.js';
@@ -25,7 +26,7 @@ export interface SmallTrainOptions extends SmallFitOptions {
 
 /**
  * Trains the small verifier on label rows and writes a folder of kind `small-verifier`: `small-verifier.onnx`,
- * `small-verifier.safetensors` and the manifest with its held-out report. The rows' dev splits decide when to stop. An interrupted run
+ * `small-verifier.safetensors`, `training-questions.jsonl` and the manifest with its held-out report. The rows' dev splits decide when to stop. An interrupted run
  * begins its training anew and ends with the same bytes; what was encoded is in the encoder's cache.
  */
 export async function trainSmallVerifier(
@@ -91,6 +92,8 @@ export async function trainSmallVerifier(
   };
   await out.file(SMALL_VERIFIER_WEIGHTS, smallSafetensors(fitted.model));
   await out.file(SMALL_VERIFIER_ONNX, smallOnnx(fitted.model));
+  const texts = (of: readonly LabelRow[]): string[] => of.map((row) => row.question);
+  await out.jsonl(TRAINING_QUESTIONS, trainingQuestionLines(texts(rows.training), texts(rows.heldOut)));
   return out.finish({
     counts: {
       rows: { train: rows.training.length, dev: rows.heldOut.length },

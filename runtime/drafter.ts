@@ -6,6 +6,7 @@ import type { EncoderIdentity } from '../src/core/embeddings.js';
 import { InputError } from '../src/core/errors.js';
 import { checkOutputs, readManifest } from '../src/core/manifest.js';
 import { readSafetensors } from '../src/core/safetensors.js';
+import { type LearntFrom, TRAINING_QUESTIONS, readTrainingQuestions } from '../src/core/training-questions.js';
 import { checkPorts, openOnnxModel } from './onnx-session.js';
 import { sameEncoder } from './same-encoder.js';
 
@@ -22,6 +23,8 @@ export interface Drafter {
   readonly details: DrafterDetails;
   /** sha256 of `drafter.onnx`: what a profile names. */
   readonly sha256: string;
+  /** What a question did for it: a figure on one that it was trained on is no held-out one. */
+  readonly learntFrom: LearntFrom;
   /** From the question's embedding in the role `query`. Throws RangeError for a vector of another width. */
   draft(question: Float32Array): Promise<Draft>;
   close(): Promise<void>;
@@ -47,7 +50,8 @@ export async function openDrafter(folder: string, { encoder, warn = emitWarning 
   }
   const details = parsed.data;
   sameEncoder(details.encoder, encoder, 'drafter');
-  await checkOutputs(folder, manifest, [DRAFTER_ONNX, DRAFTER_WEIGHTS]);
+  await checkOutputs(folder, manifest, [DRAFTER_ONNX, DRAFTER_WEIGHTS, TRAINING_QUESTIONS]);
+  const learntFrom = await readTrainingQuestions(folder, manifest);
   const { dimensions } = details.encoder;
   const { hidden, slots, counts } = details.shape;
   const weights = join(folder, DRAFTER_WEIGHTS);
@@ -58,7 +62,12 @@ export async function openDrafter(folder: string, { encoder, warn = emitWarning 
   const file = join(folder, DRAFTER_ONNX);
   const model = await openDraftModel(await readFile(file), file, { slots, counts, dimensions });
   if (!details.beatsBaselines) warn(weakness(folder, details));
-  return { ...model, details, sha256: (manifest.outputs.find((one) => one.name === DRAFTER_ONNX) as { sha256: string }).sha256 };
+  return {
+    ...model,
+    details,
+    learntFrom,
+    sha256: (manifest.outputs.find((one) => one.name === DRAFTER_ONNX) as { sha256: string }).sha256,
+  };
 }
 
 /**
@@ -98,8 +107,9 @@ function emitWarning(message: string): void {
 }
 
 function weakness(folder: string, { held_out: heldOut, frontier }: DrafterDetails): string {
-  const measured =
-    frontier.length > 0
+  const measured = heldOut?.collapsed
+    ? 'its drafts of different questions are nearly one'
+    : frontier.length > 0
       ? 'its call cut on held-out runs is not above both baselines'
       : heldOut === null
         ? 'it was never measured on held-out questions'

@@ -12,6 +12,7 @@ import {
   type SmallVerifierDetails,
   smallVerifierDetails,
 } from '../src/core/small-verifier.js';
+import { type LearntFrom, TRAINING_QUESTIONS, readTrainingQuestions } from '../src/core/training-questions.js';
 import type { Encoder } from './encoder.js';
 import type { LabelScores } from './label-scores.js';
 import { type OnnxModel, checkPorts, openOnnxModel } from './onnx-session.js';
@@ -29,6 +30,8 @@ export interface SmallVerifier {
   readonly details: SmallVerifierDetails;
   /** sha256 of `small-verifier.onnx`. */
   readonly sha256: string;
+  /** What a question did for it: a figure on one that it was trained on is no held-out one. */
+  readonly learntFrom: LearntFrom;
   /** Encodes every claim and question against every piece of evidence once. */
   encode(pairs: readonly Pair[], options?: { signal?: AbortSignal | undefined }): Promise<EncodedPairs>;
   /** Scores pairs, in their order. Their texts are encoded first unless `encoded` has them. */
@@ -41,7 +44,7 @@ export interface SmallVerifier {
  * manifest, and ProfileMismatchError that names the difference when it was trained on another encoder's vectors.
  */
 export async function openSmallVerifier(folder: string, encoder: Pick<Encoder, 'identity' | 'encode'>): Promise<SmallVerifier> {
-  const { details, sha256, file } = await readSmallVerifier(folder);
+  const { details, sha256, file, learntFrom } = await readSmallVerifier(folder);
   sameEncoder(details.encoder, encoder.identity, 'small verifier');
   const { features } = details;
   const width = pairFeatureWidth(features, details.encoder.dimensions);
@@ -88,6 +91,7 @@ export async function openSmallVerifier(folder: string, encoder: Pick<Encoder, '
   return {
     details,
     sha256,
+    learntFrom,
     encode,
     score: async (pairs, { encoded, signal } = {}) => {
       const scores: LabelScores[] = [];
@@ -118,20 +122,27 @@ async function openHead(file: string, width: number): Promise<OnnxModel> {
  * What a folder of kind `small-verifier` says of its model, and its checked graph, without opening it. Throws InputError where it is none, or
  * where a file is not what the manifest says.
  */
-export async function readSmallVerifier(folder: string): Promise<{ details: SmallVerifierDetails; sha256: string; file: string }> {
+export async function readSmallVerifier(
+  folder: string,
+): Promise<{ details: SmallVerifierDetails; sha256: string; file: string; learntFrom: LearntFrom }> {
   const manifest = await readManifest(folder, 'small-verifier');
   const parsed = smallVerifierDetails.safeParse(manifest.details);
   if (!parsed.success) {
     const issue = parsed.error.issues[0];
     throw new InputError(issue?.message ?? 'invalid', { file: folder, field: ['details', ...(issue?.path ?? [])].join('.') });
   }
-  await checkOutputs(folder, manifest, [SMALL_VERIFIER_ONNX, SMALL_VERIFIER_WEIGHTS]);
+  await checkOutputs(folder, manifest, [SMALL_VERIFIER_ONNX, SMALL_VERIFIER_WEIGHTS, TRAINING_QUESTIONS]);
   const { encoder, features, hidden, parameters } = parsed.data;
   const weights = join(folder, SMALL_VERIFIER_WEIGHTS);
   const layers = denseLayers([pairFeatureWidth(features, encoder.dimensions), ...hidden, LABELS.length]);
   checkDenseWeights(await readSafetensors(weights), layers, { parameters, file: weights });
   const file = join(folder, SMALL_VERIFIER_ONNX);
-  return { details: parsed.data, sha256: manifest.outputs.find((one) => one.name === SMALL_VERIFIER_ONNX)?.sha256 as string, file };
+  return {
+    details: parsed.data,
+    sha256: manifest.outputs.find((one) => one.name === SMALL_VERIFIER_ONNX)?.sha256 as string,
+    file,
+    learntFrom: await readTrainingQuestions(folder, manifest),
+  };
 }
 
 const SCORED_PAIRS = 512;

@@ -1,6 +1,8 @@
 import type { Options as YargsOptions } from 'yargs';
 import { AGGREGATIONS, type Aggregation, BUILT_IN_ENCODER, POLICIES, type Profile } from '../../runtime/index.js';
 import { CLAIM_TEXTS, type ClaimText } from '../core/claims.js';
+import { readManifest, tableSha256 } from '../core/manifest.js';
+import { refuseRepeats } from '../core/repeats.js';
 import { EVIDENCE_TEXTS, type EvidenceText } from '../core/embeddings.js';
 import { InputError, shown } from '../core/errors.js';
 import { type JoinedRuns, REPEATS, type Repeats, type RunSources, joinRuns, loadRun, runManifests } from '../evaluate/index.js';
@@ -75,8 +77,9 @@ export function folderName(flag: string, name: string): string {
 
 /** The manifests of all runs: the inputs of a command that reads them. */
 export async function manifestsOf(runs: readonly string[], sources: RunSources): Promise<string[]> {
-  const twice = runs.find((run, at) => runs.indexOf(run) < at);
-  if (twice !== undefined) throw new InputError('the same run is given twice', { file: twice });
+  const given: { file: string; sha256: string }[] = [];
+  for (const run of runs) given.push({ file: run, sha256: tableSha256(run, await readManifest(run, 'trajectories'), 'trajectories') });
+  refuseRepeats(given);
   const all = new Set<string>();
   for (const run of runs) for (const manifest of await runManifests(run, sources)) all.add(manifest);
   return [...all];

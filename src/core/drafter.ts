@@ -12,7 +12,10 @@ const cosine = z.number().min(-1.001).max(1.001);
 /** A drafter's largest call cut at an agreement on held-out runs, beside the two baselines and the claims' own text. */
 const frontierEntry = z.strictObject({
   dataset: z.string(),
+  /** That it is measured on: those that the drafter has not seen. */
   questions: z.int().positive(),
+  /** Questions of the runs that it was trained on, and that chose its epoch. */
+  left_out: z.strictObject({ training: z.int().nonnegative(), epoch: z.int().nonnegative() }),
   decider: z.string(),
   agreement: z.number(),
   drafter: z.number(),
@@ -65,15 +68,17 @@ export const drafterDetails = z.strictObject({
   learning_curve: z.array(z.strictObject({ questions: z.int(), cosine: z.nullable(cosine), best_epoch: z.int() })),
   /** One entry for each run that the drafter was measured on; empty where it was measured on none. */
   frontier: z.array(frontierEntry),
-  /** On every run of `frontier`; where that is empty, by the held-out cosine. False where nothing was held out. */
+  /** On every entry of `frontier`; where that is empty, by the held-out cosine. False where nothing was held out, or it has collapsed. */
   beatsBaselines: z.boolean(),
 });
 export type DrafterDetails = z.infer<typeof drafterDetails>;
 
-/** Whether a drafter is better than both baselines, by the best evidence that there is (method.md §7). One that has collapsed is not, whatever its cosine. */
+/**
+ * Whether a drafter is better than both baselines, by the best evidence that there is (method.md §7). One that gave held-out questions nearly
+ * the same draft is not, whatever its cut or cosine: it can only beat the mean claim by chance.
+ */
 export function beatsBaselines(heldOut: DrafterDetails['held_out'], frontier: readonly FrontierEntry[]): boolean {
+  if (heldOut?.collapsed) return false;
   if (frontier.length > 0) return frontier.every((one) => one.drafter > one.mean_claim && one.drafter > one.question);
-  return (
-    heldOut !== null && !heldOut.collapsed && heldOut.cosine > heldOut.baselines.mean_claim && heldOut.cosine > heldOut.baselines.question
-  );
+  return heldOut !== null && heldOut.cosine > heldOut.baselines.mean_claim && heldOut.cosine > heldOut.baselines.question;
 }

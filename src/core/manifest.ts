@@ -100,6 +100,16 @@ export async function readManifest(folder: string, kind?: Kind | readonly Kind[]
 }
 
 /**
+ * The sha256 of a folder's table, by which the same rows are known again: options and warnings of two manifests may differ. Throws
+ * InputError where it has no such table.
+ */
+export function tableSha256(folder: string, manifest: Manifest, table: string): string {
+  const entry = manifest.outputs.find((one) => one.name === `${table}.arrow` || one.name === `${table}.jsonl`);
+  if (entry) return entry.sha256;
+  throw new InputError(`no table ${JSON.stringify(table)} in this folder of kind ${JSON.stringify(manifest.kind)}`, { file: folder });
+}
+
+/**
  * Checks every output file of a folder as `checkedFile` does, read or not: a folder of which one file was changed is not what was made.
  * `needed` have to be among them.
  */

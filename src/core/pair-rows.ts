@@ -1,7 +1,8 @@
 import { join } from 'node:path';
 import { InputError } from './errors.js';
 import { CLAIM_FORMS, type ClaimForm, type LabelRow, labelColumns } from './labels.js';
-import { MANIFEST_NAME, readManifest } from './manifest.js';
+import { MANIFEST_NAME, readManifest, tableSha256 } from './manifest.js';
+import { refuseRepeats } from './repeats.js';
 import { readTable } from './tables.js';
 import { normaliseSentence } from './text.js';
 
@@ -16,7 +17,7 @@ export interface PairRows {
 }
 
 /**
- * The label rows of folders of kind `labels`. Throws InputError for another folder, where no training row is left, or where a question
+ * The label rows of folders of kind `labels`. Throws InputError for another folder or the same twice, where no training row is left, or where a question
  * trains in one folder and is held out in another.
  *
  * @param forms Only rows of these forms; default all.
@@ -24,8 +25,11 @@ export interface PairRows {
 export async function readPairRows(folders: readonly string[], forms: readonly ClaimForm[] = CLAIM_FORMS): Promise<PairRows> {
   const result: PairRows = { training: [], heldOut: [], inputs: [], leftOut: 0 };
   const splits = new Map<string, LabelRow['split']>();
+  const read: { file: string; sha256: string }[] = [];
   for (const folder of folders) {
     const manifest = await readManifest(folder, 'labels');
+    read.push({ file: folder, sha256: tableSha256(folder, manifest, 'labels') });
+    refuseRepeats(read);
     result.inputs.push(join(folder, MANIFEST_NAME));
     for await (const row of readTable(folder, manifest, 'labels', labelColumns)) {
       const question = normaliseSentence(row.question);

@@ -44,6 +44,6 @@ export { figure, signed, textTable, withInterval } from './text-table.js';
 export { type ThresholdCurve, thresholdCurve } from './threshold-curve.js';
 export { type TrainList, readTrainList } from './train-list.js';
 export { type StandIn, draftedStandIn, storedMeanClaims } from './stand-in.js';
-export { FRONTIER_AGREEMENT, drafterFrontier } from './drafter-frontier.js';
+export { FRONTIER_AGREEMENT, type MeasuredFrontier, drafterFrontier, learntWarnings } from './drafter-frontier.js';
 export { type RunEvidence, runEvidence } from './run-evidence.js';
 export { type Ablation, type AblationWishes, ablations, fieldsOf } from './verifier-ablations.js';

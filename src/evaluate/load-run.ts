@@ -10,6 +10,7 @@ import type { OnProgress } from '../core/progress.js';
 import { recordColumns } from '../core/records.js';
 import { runFolder } from '../core/run-folder.js';
 import { readTable } from '../core/tables.js';
+import type { LearntFrom } from '../core/training-questions.js';
 import { type Trajectory, groupTrajectories, trajectoryColumns } from '../core/trajectories.js';
 import { type Exclusions, type QuestionRun, noExclusions } from './question-run.js';
 import { type RunFolderManifest, checkClaimsOfRun, checkVerdictsOfRun } from './same-run.js';
@@ -75,6 +76,8 @@ export interface LoadOptions {
   warn?: ((message: string) => void) | undefined;
   /** Stands for the claims in the margin, like `sources.drafter`: for drafters that are no folder yet, and for their baselines. */
   standIn?: StandIn | undefined;
+  /** What a question did for a drafter; default: that of the stand-in. */
+  learntFrom?: LearntFrom | undefined;
 }
 
 /**
@@ -116,6 +119,7 @@ async function readRun(folder: string, sources: RunSources, standIn: StandIn | u
     decider,
   };
 
+  const learntFrom = options.learntFrom ?? standIn?.learntFrom;
   const excluded = noExclusions();
   const questions: QuestionRun[] = [];
   let [seen, rowEnd] = [0, 0];
@@ -150,6 +154,7 @@ async function readRun(folder: string, sources: RunSources, standIn: StandIn | u
         goldLoop: goldLoopOf(trajectory, hops?.get(key), sources.support ?? 'any'),
         claims: own.length,
         deciderClaims: verdict.claims,
+        learnt: learntFrom?.((own[0] as Claim).question),
       });
     }
     options.onProgress?.(seen, hops?.size ?? null);

@@ -1,3 +1,5 @@
+import type { QuestionUse } from '../core/training-questions.js';
+
 /**
  * Everything that a stopping policy may look at in one question's full trajectory, computed once, so that all policies see identical loops
  * (evaluation.md). Arrays are indexed by loop − 1.
@@ -18,6 +20,8 @@ export interface QuestionRun {
   deciderClaims: number | null;
   /** Margin of each claim after each loop: [claims][loops]. Only for the quantiles that a profile stores. */
   claimMargins?: readonly Float64Array[] | undefined;
+  /** What the question did for the drafter in the margin: trained on, or chose its epoch. Left out or null where neither. */
+  learnt?: QuestionUse | null | undefined;
   /** Claim–sentence pairs that the decider scores at each loop; null for deciders that score none. */
   pairs?: Int32Array | null | undefined;
   /** The verdicts under each of the two policies over claims, where the decider rules claim by claim. */

@@ -2,6 +2,7 @@ import { type ClaimSource, CLAIM_SOURCES } from '../core/claims.js';
 import type { EncoderIdentity } from '../core/embeddings.js';
 import { DRAFTER_WEIGHTS, MEAN_CLAIMS } from '../core/drafter.js';
 import { checkedFile, readManifest } from '../core/manifest.js';
+import type { LearntFrom } from '../core/training-questions.js';
 import { readSafetensors } from '../core/safetensors.js';
 import { openDrafter } from '../../runtime/index.js';
 
@@ -11,15 +12,18 @@ export interface StandIn {
   readonly sha256: string | null;
   /** Where the claims came from that it learnt; null where that was never said. */
   readonly claimSource: ClaimSource | null;
+  /** What a question did for the drafter. */
+  readonly learntFrom: LearntFrom;
   targets(question: Float32Array): Promise<readonly Float32Array[]>;
   close(): Promise<void>;
 }
 
-/** A drafter's slots. Throws as `openDrafter` does: another encoder is refused by name. */
+/** A drafter's slots. Throws as `openDrafter` does: another encoder is refused by name, and so is a folder that does not say what it learnt from. */
 export async function draftedStandIn(folder: string, encoder: EncoderIdentity, warn?: (message: string) => void): Promise<StandIn> {
   const drafter = await openDrafter(folder, { encoder, warn });
   return {
     sha256: drafter.sha256,
+    learntFrom: drafter.learntFrom,
     claimSource: CLAIM_SOURCES.find((one) => one === drafter.details.claim_source) ?? null,
     targets: async (question) => (await drafter.draft(question)).slots,
     close: () => drafter.close(),
@@ -30,6 +34,7 @@ export async function draftedStandIn(folder: string, encoder: EncoderIdentity, w
 export const questionStandIn: StandIn = {
   sha256: null,
   claimSource: null,
+  learntFrom: () => null,
   targets: (question) => Promise.resolve([question]),
   close: () => Promise.resolve(),
 };
@@ -39,6 +44,7 @@ export function meanClaimStandIn(drafted: StandIn, means: readonly Float32Array[
   return {
     sha256: null,
     claimSource: null,
+    learntFrom: drafted.learntFrom,
     targets: async (question) => means.slice(0, (await drafted.targets(question)).length),
     close: () => Promise.resolve(),
   };

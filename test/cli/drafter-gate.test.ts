@@ -1,5 +1,5 @@
 import assert from 'node:assert/strict';
-import { mkdtemp, readFile } from 'node:fs/promises';
+import { mkdtemp, readFile, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { test } from 'node:test';
@@ -18,9 +18,19 @@ async function makeRun(root: string, name: string, rows: string, embedded: boole
   return dir;
 }
 
+let made: Promise<{ root: string; held: string }> | undefined;
+
+/** Made once: the first 25 questions, with all that a drafter is measured on. */
+function heldRun(): Promise<{ root: string; held: string }> {
+  made ??= (async () => {
+    const root = await mkdtemp(join(tmpdir(), 'hopgate-drafter-'));
+    return { root, held: await makeRun(root, 'held', '0..25', true) };
+  })();
+  return made;
+}
+
 test('a drafter is measured at training and by evaluate alike, and stands in the gate of calibrate and replay under its sha256', async () => {
-  const root = await mkdtemp(join(tmpdir(), 'hopgate-drafter-'));
-  const held = await makeRun(root, 'held', '0..25', true);
+  const { root, held } = await heldRun();
   const training = await makeRun(root, 'training', '25..60', false);
   const train = (out: string, ...more: string[]): string[] => {
     const fit = ['--epochs', '6', '--backend', 'wasm', '--cache-dir', join(root, 'cache')];
@@ -66,5 +76,54 @@ test('a drafter is measured at training and by evaluate alike, and stands in the
   assert.match(
     other.stderr,
     /drafter_sha256 differs: the profile was made with "[0-9a-f]{64}", this run uses "[0-9a-f]{64}"; --transfer applies the profile knowingly\n$/,
+  );
+});
+
+test('a drafter is not measured on questions that it has seen, and calibrate and replay say how many there are', async () => {
+  const { root, held } = await heldRun();
+  const { data } = (await writeBuiltinData(join(root, 'data'), { seed: 13 }))['2wiki'];
+  const asked = (JSON.parse(await readFile(data, 'utf8')) as { question: string }[]).slice(0, 25).map((one) => one.question);
+  const train = async (out: string, questions: string[], ...more: string[]): Promise<{ [field: string]: unknown }> => {
+    const claims = join(root, `${out}.jsonl`);
+    await writeFile(
+      claims,
+      questions.map((question) => `${JSON.stringify({ question, claims: [`the claim of ${question}`] })}\n`).join(''),
+    );
+    const fit = ['--epochs', '1', '--held-out', '0.25', '--backend', 'wasm', '--cache-dir', join(root, 'cache')];
+    return hopgateJson(['drafter', 'train', claims, '--out', join(root, out), ...fit, ...more]);
+  };
+  // Fifteen of the run's 25 questions, in another case, and 25 others; ten of the forty are held out and choose the epoch.
+  const others = Array.from({ length: 25 }, (_, at) => `who wrote the book number ${at}?`);
+  const trained = await train('part', [...asked.slice(10).map((one) => one.toUpperCase()), ...others], '--run', held);
+  const lines = (await readFile(join(root, 'part', 'training-questions.jsonl'), 'utf8')).trim().split('\n');
+  const uses = lines.map((line) => (JSON.parse(line) as { use: string }).use);
+  assert.deepEqual([uses.filter((one) => one === 'training').length, uses.filter((one) => one === 'epoch').length], [30, 10]);
+  const [entry] = trained.frontier as { questions: number; left_out: { training: number; epoch: number } }[];
+  const { training, epoch } = entry?.left_out as { training: number; epoch: number };
+  assert.deepEqual([entry?.questions, training + epoch], [10, 15]);
+  const seen = `2wiki: the drafter was trained on ${training} of 25 questions, and ${epoch} chose its epoch`;
+  const leftOut = `${seen}: they are left out of the call cut`;
+  assert.ok((trained.warnings as string[]).includes(leftOut), String(trained.warnings));
+
+  const evaluated = await hopgateJson(['drafter', 'evaluate', join(root, 'part'), held]);
+  assert.deepEqual(evaluated.frontier, trained.frontier);
+  assert.deepEqual((evaluated.counts as { left_out: object }).left_out, { training, epoch });
+  assert.ok((evaluated.warnings as string[]).includes(leftOut), String(evaluated.warnings));
+
+  const drafted = ['--drafter', join(root, 'part'), '--decider', 'gold', '--claims', 'gold', '--resamples', '50'];
+  const warned = `${seen}: figures on them are not those of held-out questions`;
+  const calibrated = await hopgateJson(['calibrate', held, ...drafted, '--out', join(root, 'seen-calibration')]);
+  assert.ok((calibrated.warnings as string[]).includes(warned), String(calibrated.warnings));
+  const replayed = await hopgateJson(['replay', held, ...drafted, '--tau', '0.5', '--out', join(root, 'seen-replay')]);
+  assert.ok((replayed.warnings as string[]).includes(warned), String(replayed.warnings));
+
+  const whole = await train('whole', asked, '--run', held);
+  assert.deepEqual(whole.frontier, []);
+  const none = '2wiki: no question is left that the drafter has not seen: its call cut is n/a';
+  assert.ok((whole.warnings as string[]).includes(none), String(whole.warnings));
+  const refused = await hopgate(['drafter', 'evaluate', join(root, 'whole'), held, '--quiet']);
+  assert.deepEqual(
+    [refused.code, refused.stderr],
+    [2, `hopgate: ${join(root, 'whole')}: the drafter has seen every question of ${held} at training: nothing is left to measure it on\n`],
   );
 });

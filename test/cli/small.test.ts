@@ -1,10 +1,12 @@
 import assert from 'node:assert/strict';
-import { readFile, readdir } from 'node:fs/promises';
+import { readFile, readdir, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { before, test } from 'node:test';
 import { openVerdicts } from '../../runtime/index.js';
 import { runFolder } from '../../src/core/run-folder.js';
-import { collect } from '../../src/core/tables.js';
+import { labelColumns } from '../../src/core/labels.js';
+import { readManifest } from '../../src/core/manifest.js';
+import { collect, readTable } from '../../src/core/tables.js';
 import { hopgate, hopgateJson } from '../support/cli.js';
 import { testCache } from '../support/encoder-cache.js';
 import { temporaryFolder } from '../support/files.js';
@@ -22,12 +24,14 @@ before(async () => {
   await hopgateJson(['small', 'train', join(root, 'labels'), '--out', join(root, 'model'), ...fit, ...cache]);
 });
 
-test('small evaluate judges only the dev rows of a folder that was trained on, and writes which rows', async () => {
+test('small evaluate leaves out the rows of questions that were trained on, names those that chose the epoch, and writes which rows', async () => {
   const out = join(root, 'evaluation');
   const args = ['small', 'evaluate', join(root, 'model'), join(root, 'labels'), '--resamples', '100', ...cache];
   const ran = await hopgate([...args, '--balance', '--out', out]);
   assert.equal(ran.code, 0, ran.stderr);
-  assert.equal(ran.stderr, `${join(root, 'labels')}: trained on, so only its dev rows are judged\n`);
+  const trained = (await collect(readTable(join(root, 'labels'), await readManifest(join(root, 'labels')), 'labels', labelColumns))).filter(
+    (row) => row.split === 'train',
+  ).length;
   const rows = (await readFile(join(out, 'rows.jsonl'), 'utf8'))
     .trim()
     .split('\n')
@@ -38,6 +42,9 @@ test('small evaluate judges only the dev rows of a folder that was trained on, a
   }
   for (const row of rows) assert.ok(Math.abs(row.p_match + row.p_partial + row.p_null - 1) < 1e-5);
   const report = JSON.parse(await readFile(join(out, 'report.json'), 'utf8')) as { figures: { report: { rows: number } }[] };
+  const epochWords = `${rows.length} of ${rows.length} rows are of dev questions that chose the epoch of training: figures on them are not those of held-out rows`;
+  assert.equal(ran.stderr, `warning: ${trained} rows are of questions that were trained on, and are left out\nwarning: ${epochWords}\n`);
+  assert.ok(ran.stdout.split('\n').includes(epochWords), ran.stdout);
   assert.equal(
     report.figures.reduce((sum, one) => sum + one.report.rows, 0),
     rows.length,
@@ -47,12 +54,30 @@ test('small evaluate judges only the dev rows of a folder that was trained on, a
     assert.deepEqual([difference.estimate, difference.high], [0, 0]);
 });
 
+test('the rows of a training question are left out whatever folder, case or punctuation it comes in', async () => {
+  const source = JSON.parse(await readFile(file, 'utf8')) as { question: string }[];
+  const again = join(root, 'again.json');
+  await writeFile(again, JSON.stringify(source.map((one) => ({ ...one, question: `${one.question.toUpperCase()} ?` }))));
+  await hopgateJson(['labels', 'build', again, '--out', join(root, 'other-labels'), '--dev-share', '0']);
+  const ran = await hopgateJson(['small', 'evaluate', join(root, 'model'), join(root, 'other-labels'), '--resamples', '100', ...cache]);
+  const counts = ran.counts as { rows: number; rows_trained_on: number; rows_that_chose_the_epoch: number };
+  assert.ok(counts.rows_trained_on > 0 && counts.rows > 0);
+  assert.equal(counts.rows_that_chose_the_epoch, counts.rows);
+});
+
 test('decide --decider small writes log-probabilities for the claims of a run, the same bytes every time', async () => {
   const run = join(root, 'run');
   await hopgateJson(['trajectories', 'run', file, '--agent', 'chain', '--out', run]);
   await hopgateJson(['claims', 'build', file, '--source', 'gold', '--out', runFolder.claims(run, 'gold')]);
   const args = ['decide', run, '--decider', 'small', '--model', join(root, 'model'), '--claims', 'gold', ...cache];
-  await hopgateJson(args);
+  const first = await hopgateJson(args);
+  // Ten questions, of which the label rows' dev split holds out some.
+  const { training } = JSON.parse(await readFile(join(root, 'model', 'manifest.json'), 'utf8')).details as {
+    training: { questions: number };
+  };
+  assert.deepEqual(first.warnings, [
+    `the decider was trained on ${training.questions} of 10 questions, and ${10 - training.questions} chose its epoch: its verdicts on them are not those on held-out questions`,
+  ]);
   const folder = runFolder.verdicts(run, 'small');
   const { details, questions } = await openVerdicts(folder);
   assert.equal(details.claims, 'gold');

@@ -140,6 +140,13 @@ test('held-out questions are whole texts: one that stands twice is on one side',
   assert.deepEqual(heldOutSplit(questions, 0, 13).heldOut, []);
 });
 
+test('a question in another case or punctuation is on the same side of the split', () => {
+  const questions = Array.from({ length: 40 }, (_, at) => `who wrote book ${at}`);
+  const { train, heldOut } = heldOutSplit([...questions, ...questions.map((one) => `${one.toUpperCase()}?`)], 0.25, 13);
+  assert.equal(heldOut.length, 20);
+  for (const at of heldOut) assert.ok(heldOut.includes((at + 40) % 80) && !train.includes((at + 40) % 80));
+});
+
 test('the first step of Adam moves each weight by the learning rate against its gradient’s sign', () => {
   // With zero moments the bias-corrected step is rate · g / (|g| + ε).
   const state = { parameters: [tf.tensor1d([1, 2, 3])], first: [tf.zeros([3])], second: [tf.zeros([3])], step: 0 };

@@ -39,7 +39,13 @@ test('P74: the same claims, options and seed give a byte-identical folder, manif
     await trainDrafter(claims, wordEncoder(), tensorflow, options(join(root, name), { learningCurve: [10, 20, 5000] }));
   }
   const [a, b] = [await folderBytes(join(root, 'a')), await folderBytes(join(root, 'b'))];
-  assert.deepEqual(Object.keys(a), ['drafter.onnx', 'drafter.safetensors', 'manifest.json', 'quarantine.jsonl']);
+  assert.deepEqual(Object.keys(a), [
+    'drafter.onnx',
+    'drafter.safetensors',
+    'manifest.json',
+    'quarantine.jsonl',
+    'training-questions.jsonl',
+  ]);
   assert.deepEqual(a, b);
 });
 
@@ -179,9 +185,17 @@ test('a checkpoint of which a byte was changed is refused by name, and so is an 
 });
 
 test('a bad line is set aside with its place; a file without any claims is refused', async () => {
-  const file = await patternFile(2, ['{"question": "q"}', 'no json', '{"question_id": "x", "question": "q", "claims": []}']);
+  const file = await patternFile(2, [
+    '{"question": "q"}',
+    'no json',
+    '{"question_id": "x", "question": "q", "claims": []}',
+    '{"question": " \\t", "claims": ["a"]}',
+    '{"question_id": "y", "question": "q", "claims": ["a"]}',
+    '{"question_id": "y", "question": "r", "claims": ["b"]}',
+  ]);
   const read = await readClaimQuestions(file);
-  assert.equal(read.questions.length, 2);
+  assert.equal(read.questions.length, 4);
+  assert.equal(read.repeatedIds, 1);
   assert.deepEqual(read.setAside, [
     {
       action: 'skipped',
@@ -210,6 +224,15 @@ test('a bad line is set aside with its place; a file without any claims is refus
       reason: 'no_claims',
       field: 'claims',
       detail: 'line 5: the list of claims has no text',
+    },
+    {
+      action: 'skipped',
+      row: 5,
+      line: 6,
+      question_id: null,
+      reason: 'bad_field',
+      field: 'question',
+      detail: 'line 6, field question: the question is blank',
     },
   ]);
   await assert.rejects(readClaimQuestions(file, { field: 'titles' }), {

@@ -19,6 +19,7 @@ import {
   frontier,
   frontierPoints,
   isDiagnostic,
+  learntWarnings,
   makeProfile,
   readTrainList,
   selectionWords,
@@ -85,6 +86,7 @@ async function run(flags: Flags, terminal: Terminal): Promise<CommandResult> {
       `--train-split: ${unmatched.length} of its questions are not among the valid ones of these runs, the first ${shown(unmatched[0])}`,
     );
   const origin = { options, repeats: flags.repeats, trainListSha256, seed: flags.seed, resamples: flags.resamples };
+  calibration.warnings.push(...learntWarnings(joined.datasets));
   const profile = makeProfile(calibration, joined, origin);
   const frontiers = frontiersOf(joined);
   const out = await openOutputFolder({

@@ -15,6 +15,7 @@ import { openOutputFolder } from '../../core/output-folder.js';
 import { runFolder } from '../../core/run-folder.js';
 import { readRunQuestions } from '../../core/run-questions.js';
 import { readTable } from '../../core/tables.js';
+import { type LearntFrom, type QuestionUse, countLearnt } from '../../core/training-questions.js';
 import { type Trajectory, groupTrajectories, trajectoryColumns } from '../../core/trajectories.js';
 import { join } from 'node:path';
 import type { Command, CommandResult, CommonFlags, Terminal } from '../command.js';
@@ -124,7 +125,7 @@ async function decideWith(flags: Flags, terminal: Terminal, opened: { close(): P
       `--name: got ${shown(name)}, which is another decider's; verdicts of --decider ${flags.decider} need a name of their own`,
     );
   const manifest = await readManifest(flags.run, 'trajectories');
-  const { decider, inputs, options, claims } = await makeDecider(flags, manifest, { opened, terminal });
+  const { decider, inputs, options, claims, learntFrom } = await makeDecider(flags, manifest, { opened, terminal });
   const dir = flags.out ?? runFolder.verdicts(flags.run, name);
   const out = await openOutputFolder({
     dir,
@@ -159,7 +160,7 @@ async function decideWith(flags: Flags, terminal: Terminal, opened: { close(): P
   })
     .catch(discarding)
     .finally(() => bar.done());
-  const warnings = [...prepared.warnings];
+  const warnings = [...prepared.warnings, ...(await learntWarnings(flags.run, manifest, { claims, learntFrom }))];
   const withoutClaims = Object.entries(decided.without_claims);
   for (const [reason, n] of withoutClaims) warnings.push(`${n} questions have no claims (${reason}) and are never covered`);
   const done = await out.finish({
@@ -181,6 +182,8 @@ interface MadeDecider {
   inputs: string[];
   options: { [name: string]: string | number | boolean };
   claims?: RunClaims;
+  /** What a question did for the decider's model. */
+  learntFrom?: LearntFrom;
 }
 
 async function makeDecider(
@@ -206,6 +209,7 @@ async function makeDecider(
         inputs: [join(model, MANIFEST_NAME), claims.input],
         options: { claims: String(flags.claims), 'claim-text': claimText, 'all-pairs': allPairs },
         claims,
+        learntFrom: verifier.learntFrom,
       };
     }
     case 'verifier': {
@@ -241,6 +245,25 @@ async function modelAndClaims(flags: Flags, manifest: Manifest, expected: string
   if (flags.claims === undefined)
     throw new InputError(`--claims: expected the name of claims in RUN/claims for --decider ${flags.decider}`);
   return { model: flags.model, claims: await readRunClaims(flags.run, manifest, flags.claims) };
+}
+
+/** A warning where the decider's model has seen questions of the run. */
+async function learntWarnings(
+  run: string,
+  manifest: Manifest,
+  { claims, learntFrom }: { claims: RunClaims | undefined; learntFrom: LearntFrom | undefined },
+): Promise<string[]> {
+  if (!claims || !learntFrom) return [];
+  const uses: (QuestionUse | null)[] = [];
+  for await (const question of questionsOf(run, manifest)) {
+    const [claim] = claims.of(question);
+    uses.push(claim === undefined ? null : learntFrom(claim.question));
+  }
+  const { training, epoch } = countLearnt(uses);
+  if (training + epoch === 0) return [];
+  return [
+    `the decider was trained on ${training} of ${uses.length} questions, and ${epoch} chose its epoch: its verdicts on them are not those on held-out questions`,
+  ];
 }
 
 function trajectoriesOf(run: string, manifest: Manifest): AsyncGenerator<Trajectory> {

@@ -1,5 +1,6 @@
 import { join } from 'node:path';
-import { beatsBaselines, drafterDetails } from '../../core/drafter.js';
+import { type FrontierEntry, beatsBaselines, drafterDetails } from '../../core/drafter.js';
+import { InputError } from '../../core/errors.js';
 import { MANIFEST_NAME, type Manifest, readManifest } from '../../core/manifest.js';
 import { openOutputFolder } from '../../core/output-folder.js';
 import { FRONTIER_AGREEMENT, draftedStandIn, drafterFrontier, storedMeanClaims } from '../../evaluate/index.js';
@@ -19,7 +20,7 @@ export const drafterEvaluate: Command = {
   path: 'drafter evaluate <drafter> <run..>',
   describe: "a drafter's call cut on runs, beside claim text and its two baselines",
   epilogue:
-    'Each RUN is a finished run with claims, embeddings (of its questions too) and verdicts beside it, of questions that the drafter was not trained on. ' +
+    'Each RUN is a finished run with claims, embeddings (of its questions too) and verdicts beside it. Questions that the drafter was trained on, or that chose its epoch, are left out and counted. ' +
     'Writes evaluation.json where --out names a folder.',
   positionals: { drafter: 'folder of a drafter', run: 'folders of runs' },
   options: {
@@ -42,7 +43,7 @@ async function run(flags: Flags, terminal: Terminal): Promise<CommandResult> {
   const drafted = await draftedStandIn(folder, details.encoder, (message) => warnings.push(message));
   const progress = terminal.progress('reading');
   try {
-    const frontier = await drafterFrontier(flags.run, sources, drafted, {
+    const measured = await drafterFrontier(flags.run, sources, drafted, {
       meanClaims: await storedMeanClaims(folder),
       agreement,
       repeats: flags.repeats,
@@ -50,8 +51,20 @@ async function run(flags: Flags, terminal: Terminal): Promise<CommandResult> {
       onProgress: (done, total) => progress.update(done, total),
     });
     progress.done();
-    const counts = { datasets: frontier.length, questions: frontier.reduce((sum, one) => sum + one.questions, 0) };
-    const result = { label: details.label, drafter_sha256: drafted.sha256, beatsBaselines: beatsBaselines(null, frontier), frontier };
+    const { frontier } = measured;
+    warnings.push(...measured.warnings);
+    if (frontier.length === 0)
+      throw new InputError(`the drafter has seen every question of ${flags.run.join(', ')} at training: nothing is left to measure it on`, {
+        file: folder,
+      });
+    const sum = (of: (entry: FrontierEntry) => number): number => frontier.reduce((total, one) => total + of(one), 0);
+    const counts = {
+      datasets: frontier.length,
+      questions: sum((one) => one.questions),
+      left_out: { training: sum((one) => one.left_out.training), epoch: sum((one) => one.left_out.epoch) },
+    };
+    const beats = beatsBaselines(details.held_out, frontier);
+    const result = { label: details.label, drafter_sha256: drafted.sha256, beatsBaselines: beats, frontier };
     if (flags.out !== undefined)
       await write(flags.out, flags, {
         inputs,

@@ -160,11 +160,12 @@ async function measurement(
       repeats: (args.repeats as Repeats | undefined) ?? null,
     },
     measuredFiles: await manifestsOf(runs, sources),
-    measure: async ({ shape, dimensions }, onnx, meanClaims) => {
+    measure: async ({ shape, dimensions }, onnx, { meanClaims, from }) => {
       const model = await openDraftModel(onnx, 'the trained drafter', { ...shape, dimensions });
       const drafted = {
         sha256: null,
         claimSource: source === 'unstated' ? null : source,
+        learntFrom: from,
         targets: async (question: Float32Array) => (await model.draft(question)).slots,
         close: () => model.close(),
       };

@@ -9,6 +9,7 @@ import {
   type ReplayedSystem,
   SYSTEM_NAMES,
   isDiagnostic,
+  learntWarnings,
   markInSample,
   parseSystems,
   replay as replayRuns,
@@ -174,7 +175,7 @@ function provenanceWords({ identity }: JoinedRuns): string {
 }
 
 function warningsOf({ datasets }: JoinedRuns, transferred: readonly string[], profile: Profile | undefined): string[] {
-  const warnings: string[] = [];
+  const warnings = learntWarnings(datasets);
   for (const { dataset, excluded, rows } of datasets) {
     const { no_claims, no_loop, undecided, repeated } = excluded;
     if (no_claims + no_loop + undecided + repeated > 0) {
