@@ -1,8 +1,8 @@
-import { readFileSync } from 'node:fs';
 import { z } from 'zod';
 import { InputError, shown } from '../src/core/errors.js';
 import { type FetchOptions, type FetchedFile, fetchFiles, fileName, pinFields } from '../src/core/pinned-files.js';
 import { packageFile } from '../src/core/product.js';
+import { readRegistry } from '../src/core/registry-file.js';
 import { DATASETS } from '../src/core/records.js';
 
 const entry = z.strictObject({
@@ -27,18 +27,7 @@ export type OfficialFile = z.infer<typeof entry>;
 
 /** Reads a registry, by default the shipped one (another one names a mirror). Throws InputError that names the field. */
 export function readOfficialFiles(file: string = packageFile('datasets/official-files.json')): OfficialFile[] {
-  let value: unknown;
-  try {
-    value = JSON.parse(readFileSync(file, 'utf8'));
-  } catch (error) {
-    throw new InputError(`cannot be read as JSON (${(error as Error).message})`, { file });
-  }
-  const parsed = registry.safeParse(value);
-  if (!parsed.success) {
-    const [issue] = parsed.error.issues;
-    throw new InputError(issue?.message ?? 'invalid', { file, field: issue?.path.join('.') });
-  }
-  return parsed.data.files;
+  return readRegistry(file, registry).files;
 }
 
 /** The files of a name: one file, or all of a dataset. Throws InputError that lists what there is. */

@@ -65,7 +65,8 @@ interface Chunk {
   offset: number;
 }
 
-async function fileSize(file: string): Promise<number> {
+/** Size of a file in bytes. Throws InputError where there is none. */
+export async function fileSize(file: string): Promise<number> {
   const found = await stat(file).catch(() => undefined);
   if (!found) throw new InputError('no such file', { file });
   if (!found.isFile()) throw new InputError('not a file', { file });

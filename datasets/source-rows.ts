@@ -1,8 +1,8 @@
-import { open, stat } from 'node:fs/promises';
-import { InputError, shown } from '../src/core/errors.js';
+import { open } from 'node:fs/promises';
+import { shown } from '../src/core/errors.js';
 import { NOT_UTF8, parquetRows } from './parquet-rows.js';
 import { BadRecord } from './readers/fields.js';
-import { MAX_RECORD_BYTES, type RawOptions, type RawRecord, rawRecords } from './record-bytes.js';
+import { MAX_RECORD_BYTES, type RawOptions, type RawRecord, fileSize, rawRecords } from './record-bytes.js';
 
 /** One record of a dataset file before a reader has looked at its fields. */
 export interface SourceRow {
@@ -46,13 +46,6 @@ export async function* sourceRows(files: readonly string[], options: RawOptions 
     }
     before += size;
   }
-}
-
-async function fileSize(file: string): Promise<number> {
-  const found = await stat(file).catch(() => undefined);
-  if (!found) throw new InputError('no such file', { file });
-  if (!found.isFile()) throw new InputError('not a file', { file });
-  return found.size;
 }
 
 /** By its first bytes; a file that is named Parquet has to be it, whatever is left of it. */

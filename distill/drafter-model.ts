@@ -1,4 +1,5 @@
 import { random } from '../src/core/random.js';
+import { denseTensors } from './dense-tensors.js';
 import { type DrafterShape, layerSizes } from './shape.js';
 import type { Tensor, Tf } from './tensors.js';
 
@@ -39,11 +40,7 @@ export function initialParameters(shape: DrafterShape, dimensions: number, seed:
 
 /** The parameters as tensors that outlive the surrounding tidy; whoever asked for them disposes them. */
 export function parameterTensors(tf: Tf, shape: DrafterShape, dimensions: number, parameters: readonly Float32Array[]): Tensor[] {
-  return layerSizes(shape, dimensions).flatMap(({ inputs, outputs }, at) => [
-    // A copy: a backend may take the array over as it is.
-    tf.keep(tf.tensor2d(Float32Array.from(parameters[2 * at] as Float32Array), [inputs, outputs])),
-    tf.keep(tf.tensor1d(Float32Array.from(parameters[2 * at + 1] as Float32Array))),
-  ]);
+  return denseTensors(tf, layerSizes(shape, dimensions), parameters);
 }
 
 /**

@@ -2,6 +2,8 @@ import { InputError } from '../src/core/errors.js';
 import { random } from '../src/core/random.js';
 import { type AdamState, adamStep, disposeState } from './adam.js';
 import { type Checkpoints, type FitProgress, readCheckpoint, writeCheckpoint } from './checkpoint.js';
+import { readTensors, zeroParameters } from './dense-tensors.js';
+import { dropoutMasks } from './dropout.js';
 import { type DrafterModel, forward, initialParameters, parameterTensors, predictDrafts } from './drafter-model.js';
 import { type EvidenceBatch, evidenceBatchOf } from './evidence.js';
 import { type Examples, batchOf } from './examples.js';
@@ -82,13 +84,13 @@ export async function fitDrafter(
     if (cosine === null || progress.bestCosine === null || cosine > progress.bestCosine) {
       progress.bestCosine = cosine;
       progress.bestEpoch = progress.epoch;
-      bestParameters = read(state.parameters);
+      bestParameters = readTensors(state.parameters);
     }
     hooks.onEpoch?.(progress);
     const every = hooks.checkpoints?.every ?? Infinity;
     if (hooks.checkpoints && (progress.epoch % every === 0 || hooks.signal?.aborted)) {
-      const moments = { first: read(state.first), second: read(state.second) };
-      await hooks.checkpoints.save(writeCheckpoint({ progress, parameters: read(state.parameters), ...moments, best: bestParameters }));
+      const moments = { first: readTensors(state.first), second: readTensors(state.second) };
+      await hooks.checkpoints.save(writeCheckpoint({ progress, parameters: readTensors(state.parameters), ...moments, best: bestParameters }));
     }
     if (hooks.signal?.aborted) {
       disposeState(state);
@@ -126,7 +128,12 @@ export function trainStep(
           dimensions,
         )
       : undefined;
-  const masks = dropoutMasks(shape.hidden, batch.size, options.dropout, options.seed, state.step);
+  const masks = dropoutMasks(shape.hidden, batch.size, {
+    model: 'drafter',
+    rate: options.dropout,
+    seed: options.seed,
+    step: state.step,
+  });
   return tf.tidy(() => {
     const questions = tf.tensor2d(batch.questions, [batch.size, dimensions]);
     const targets = {
@@ -165,8 +172,7 @@ function marginTargets(tf: Tf, evidence: EvidenceBatch, batch: number, slots: nu
 
 /** Zero moments and seeded weights. */
 export function initialState(tf: Tf, shape: DrafterShape, dimensions: number, seed: number): AdamState {
-  const sizes = layerSizes(shape, dimensions);
-  const zeros = sizes.flatMap(({ inputs, outputs }) => [new Float32Array(inputs * outputs), new Float32Array(outputs)]);
+  const zeros = zeroParameters(layerSizes(shape, dimensions));
   return {
     parameters: parameterTensors(tf, shape, dimensions, initialParameters(shape, dimensions, seed)),
     first: parameterTensors(tf, shape, dimensions, zeros),
@@ -174,17 +180,6 @@ export function initialState(tf: Tf, shape: DrafterShape, dimensions: number, se
     step: 0,
   };
 }
-
-/** Masks of one step, a row-major [batch × width] for each hidden layer: 0 with the rate's probability, else 1 / (1 − rate). */
-function dropoutMasks(hidden: readonly number[], batch: number, rate: number, seed: number, step: number): Float32Array[] | undefined {
-  if (rate === 0) return undefined;
-  const draw = random(seed, 'drafter', 'dropout', step);
-  // Integers are drawn: one word of the generator each instead of two.
-  const cut = Math.round(rate * DRAWS);
-  return hidden.map((width) => Float32Array.from({ length: batch * width }, () => (draw.int(DRAWS) < cut ? 0 : 1 / (1 - rate))));
-}
-
-const DRAWS = 1 << 24;
 
 async function start(
   tf: Tf,
@@ -197,7 +192,7 @@ async function start(
   if (saved === undefined) {
     const progress: FitProgress = { epoch: 0, step: 0, bestEpoch: 0, bestCosine: null, history: [] };
     const state = initialState(tf, shape, dimensions, options.seed);
-    return { progress, best: read(state.parameters), state };
+    return { progress, best: readTensors(state.parameters), state };
   }
   const { progress, parameters, first, second, best } = readCheckpoint(
     saved,
@@ -224,8 +219,4 @@ function heldOutCosine(
   matching: Matching,
 ): number {
   return draftQuality(tf, model, parameters, heldOut, matching).cosine;
-}
-
-function read(tensors: readonly Tensor[]): Float32Array[] {
-  return tensors.map((tensor) => Float32Array.from(tensor.dataSync() as Float32Array));
 }

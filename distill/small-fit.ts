@@ -3,7 +3,9 @@ import { InputError } from '../src/core/errors.js';
 import { LABELS } from '../src/core/labels.js';
 import { random } from '../src/core/random.js';
 import { type AdamState, adamStep, disposeState } from './adam.js';
-import { type SmallModel, initialSmallParameters, smallLayers, smallLogits, smallTensors } from './small-model.js';
+import { denseTensors, readTensors, zeroParameters } from './dense-tensors.js';
+import { dropoutMasks } from './dropout.js';
+import { type SmallModel, initialSmallParameters, smallLayers, smallLogits } from './small-model.js';
 import type { Scalar, Tensor, Tf } from './tensors.js';
 
 export interface SmallFitOptions {
@@ -53,15 +55,16 @@ export async function fitSmallVerifier(
   hooks: { onEpoch?: ((epoch: number) => void) | undefined; signal?: AbortSignal | undefined } = {},
 ): Promise<SmallFit> {
   const shape = { inputs: training.width, hidden: options.hidden };
-  const zeros = smallLayers(shape).flatMap(({ inputs, outputs }) => [new Float32Array(inputs * outputs), new Float32Array(outputs)]);
+  const layers = smallLayers(shape);
+  const zeros = zeroParameters(layers);
   let state: AdamState = {
-    parameters: smallTensors(tf, shape, initialSmallParameters(shape, options.seed)),
-    first: smallTensors(tf, shape, zeros),
-    second: smallTensors(tf, shape, zeros),
+    parameters: denseTensors(tf, layers, initialSmallParameters(shape, options.seed)),
+    first: denseTensors(tf, layers, zeros),
+    second: denseTensors(tf, layers, zeros),
     step: 0,
   };
   const history: SmallFit['history'] = [];
-  let best = { epoch: 0, figure: -Infinity, parameters: read(state.parameters) };
+  let best = { epoch: 0, figure: -Infinity, parameters: readTensors(state.parameters) };
   const rows = Array.from(training.labels, (_, at) => at);
   while (history.length < options.epochs && !(options.patience > 0 && history.length - best.epoch >= options.patience)) {
     const order = random(options.seed, 'small-verifier', 'shuffle', history.length).shuffle(rows);
@@ -82,7 +85,7 @@ export async function fitSmallVerifier(
     const epoch = history.length + 1;
     const figure = heldOut.labels.length === 0 ? null : (classReport(judged(tf, state.parameters, heldOut)).macro_f1 as number);
     history.push({ epoch, loss: loss / order.length, heldOut: figure });
-    if (figure === null || figure > best.figure) best = { epoch, figure: figure ?? -Infinity, parameters: read(state.parameters) };
+    if (figure === null || figure > best.figure) best = { epoch, figure: figure ?? -Infinity, parameters: readTensors(state.parameters) };
     hooks.onEpoch?.(epoch);
   }
   const { step } = state;
@@ -92,7 +95,7 @@ export async function fitSmallVerifier(
 
 /** What a fitted head says of examples. */
 export function judgeExamples(tf: Tf, model: SmallModel, examples: PairExamples): JudgedRow[] {
-  const parameters = smallTensors(tf, model, model.parameters);
+  const parameters = denseTensors(tf, smallLayers(model), model.parameters);
   const rows = [...judged(tf, parameters, examples)];
   for (const one of parameters) one.dispose();
   return rows;
@@ -106,7 +109,12 @@ function trainStep(
   indices: readonly number[],
   options: SmallFitOptions,
 ): { state: AdamState; loss: number } {
-  const masks = dropoutMasks(indices.length, state.step, options);
+  const masks = dropoutMasks(options.hidden, indices.length, {
+    model: 'small-verifier',
+    rate: options.dropout,
+    seed: options.seed,
+    step: state.step,
+  });
   return tf.tidy(() => {
     const features = featureTensor(tf, examples, indices);
     const gold = tf.oneHot(
@@ -148,19 +156,4 @@ function featureTensor(tf: Tf, examples: PairExamples, indices: readonly number[
   const values = new Float32Array(indices.length * width);
   for (const [row, at] of indices.entries()) examples.write(at, values, row * width);
   return tf.tensor2d(values, [indices.length, width]);
-}
-
-/** Masks of one step: 0 with the rate's probability, else 1 / (1 − rate). */
-function dropoutMasks(rows: number, step: number, { hidden, dropout, seed }: SmallFitOptions): Float32Array[] | undefined {
-  if (dropout === 0) return undefined;
-  const draw = random(seed, 'small-verifier', 'dropout', step);
-  // Integers are drawn: one word of the generator each instead of two.
-  const cut = Math.round(dropout * DRAWS);
-  return hidden.map((width) => Float32Array.from({ length: rows * width }, () => (draw.int(DRAWS) < cut ? 0 : 1 / (1 - dropout))));
-}
-
-const DRAWS = 1 << 24;
-
-function read(tensors: readonly Tensor[]): Float32Array[] {
-  return tensors.map((tensor) => Float32Array.from(tensor.dataSync() as Float32Array));
 }

@@ -30,15 +30,6 @@ export function initialSmallParameters(shape: Pick<SmallModel, 'inputs' | 'hidde
   });
 }
 
-/** The parameters as tensors that outlive the surrounding tidy; whoever asked for them disposes them. */
-export function smallTensors(tf: Tf, shape: Pick<SmallModel, 'inputs' | 'hidden'>, parameters: readonly Float32Array[]): Tensor[] {
-  return smallLayers(shape).flatMap(({ inputs, outputs }, at) => [
-    // A copy: a backend may take the array over as it is.
-    tf.keep(tf.tensor2d(Float32Array.from(parameters[2 * at] as Float32Array), [inputs, outputs])),
-    tf.keep(tf.tensor1d(Float32Array.from(parameters[2 * at + 1] as Float32Array))),
-  ]);
-}
-
 /** Logits [batch × 3]. `masks`: one dropout mask a hidden layer, already scaled by 1 / (1 − rate); none at inference. */
 export function smallLogits(tf: Tf, parameters: readonly Tensor[], features: Tensor, masks?: readonly Tensor[]): Tensor {
   let state = features;

@@ -1,8 +1,7 @@
-import { readFileSync } from 'node:fs';
 import { z } from 'zod';
-import { InputError } from '../src/core/errors.js';
 import { fileName, pinFields } from '../src/core/pinned-files.js';
 import { packageFile } from '../src/core/product.js';
+import { readRegistry } from '../src/core/registry-file.js';
 import { POOLINGS } from './pooling.js';
 
 /** Encoders that have a name (architecture.md §5); what is known of each stands in `models/encoders.json`. */
@@ -49,16 +48,5 @@ export function isEncoderName(name: string): name is EncoderName {
 
 /** Reads a registry, by default the shipped one (another one names a mirror). Throws InputError that names the field. */
 export function readEncoderRegistry(file: string = packageFile('models/encoders.json')): { [name in EncoderName]: KnownEncoder } {
-  let value: unknown;
-  try {
-    value = JSON.parse(readFileSync(file, 'utf8'));
-  } catch (error) {
-    throw new InputError(`cannot be read as JSON (${(error as Error).message})`, { file });
-  }
-  const parsed = registry.safeParse(value);
-  if (!parsed.success) {
-    const [issue] = parsed.error.issues;
-    throw new InputError(issue?.message ?? 'invalid', { file, field: issue?.path.join('.') });
-  }
-  return parsed.data.encoders;
+  return readRegistry(file, registry).encoders;
 }

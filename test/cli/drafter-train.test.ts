@@ -95,9 +95,9 @@ test('P72: --backend gpu without the package is exit 2, and nothing that looks f
 test('numbers outside their range are refused by name', async () => {
   const { root, file } = await claimsFile(6);
   for (const [flags, message] of [
-    [['--dropout', '1'], '--dropout: got 1, expected a number at least 0 and below 1'],
-    [['--learning-rate', '0'], '--learning-rate: got 0, expected a number above 0'],
-    [['--batch', '0'], '--batch: got 0, expected an integer of at least 1'],
+    [['--dropout', '1'], '--dropout: got 1, expected a number in [0, 0.95]'],
+    [['--learning-rate', '0'], '--learning-rate: got 0, expected a number in [1e-9, 10]'],
+    [['--batch', '0'], '--batch: got 0, expected a whole number of at least 1'],
     [['--slots', '9'], '--slots: got 9, expected an integer from 1 to 8'],
     [['--learning-curve', '10,x'], '--learning-curve: got "10,x", expected a comma list of integers of at least 1'],
   ] as const) {

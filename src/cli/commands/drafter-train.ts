@@ -23,7 +23,9 @@ import {
 import type { Command, CommonFlags, Terminal } from '../command.js';
 import { FRONTIER_AGREEMENT, type Repeats, REPEATS, drafterFrontier, runEvidence } from '../../evaluate/index.js';
 import { frontierWords } from '../frontier-words.js';
+import { numberIn, wholeNumber } from '../number-flags.js';
 import { manifestsOf } from '../run-flags.js';
+import { stagedProgress } from '../staged-progress.js';
 
 export const drafterTrain: Command = {
   path: 'drafter train <claims>',
@@ -189,17 +191,17 @@ function trainOptions(args: { [name: string]: unknown } & CommonFlags, terminal:
     dir: args.out,
     shape: shapeOf(args.shape as ShapeName, args.slots as number | undefined),
     residual: args.residual as boolean,
-    dropout: numberIn(args, 'dropout', { from: 0, below: 1 }),
-    weightDecay: numberIn(args, 'weight-decay', { from: 0 }),
-    learningRate: numberIn(args, 'learning-rate', { above: 0 }),
-    countWeight: numberIn(args, 'count-weight', { from: 0 }),
+    dropout: numberIn('dropout', args.dropout, [0, 0.95]),
+    weightDecay: numberIn('weight-decay', args['weight-decay'], [0, 10]),
+    learningRate: numberIn('learning-rate', args['learning-rate'], [1e-9, 10]),
+    countWeight: numberIn('count-weight', args['count-weight'], [0, Infinity]),
     marginWeight: marginWeight(args),
-    batch: integerIn(args, 'batch', 1),
-    epochs: integerIn(args, 'epochs', 1),
-    patience: integerIn(args, 'patience', 0),
-    checkpointEvery: integerIn(args, 'checkpoint-every', 1),
+    batch: wholeNumber('batch', args.batch),
+    epochs: wholeNumber('epochs', args.epochs),
+    patience: wholeNumber('patience', args.patience, 0),
+    checkpointEvery: wholeNumber('checkpoint-every', args['checkpoint-every']),
     matching: args.matching as Matching,
-    heldOut: numberIn(args, 'held-out', { from: 0, below: 1 }),
+    heldOut: numberIn('held-out', args['held-out'], [0, 0.95]),
     learningCurve: curveSizes(args['learning-curve'] as string | undefined),
     seed: args.seed,
     resume: args.resume,
@@ -211,31 +213,9 @@ function trainOptions(args: { [name: string]: unknown } & CommonFlags, terminal:
 /** Without runs there is no evidence to weigh. */
 function marginWeight(args: { [name: string]: unknown }): number | undefined {
   const given = args['margin-weight'] !== undefined;
-  if (args['margin-run'] !== undefined) return given ? numberIn(args, 'margin-weight', { above: 0 }) : 1;
+  if (args['margin-run'] !== undefined) return given ? numberIn('margin-weight', args['margin-weight'], [1e-9, Infinity]) : 1;
   if (given) throw new InputError('--margin-weight: expected --margin-run beside it, which names the evidence');
   return undefined;
-}
-
-function numberIn(args: { [name: string]: unknown }, name: string, range: { from?: number; above?: number; below?: number }): number {
-  const value = args[name] as number;
-  const { from, above, below } = range;
-  if (
-    !(from === undefined || value >= from) ||
-    !(above === undefined || value > above) ||
-    !(below === undefined || value < below) ||
-    !Number.isFinite(value)
-  ) {
-    const wanted = [from === undefined ? `above ${above}` : `at least ${from}`, ...(below === undefined ? [] : [`below ${below}`])];
-    throw new InputError(`--${name}: got ${value}, expected a number ${wanted.join(' and ')}`);
-  }
-  return value;
-}
-
-function integerIn(args: { [name: string]: unknown }, name: string, least: number): number {
-  const value = args[name] as number;
-  if (!Number.isSafeInteger(value) || value < least)
-    throw new InputError(`--${name}: got ${value}, expected an integer of at least ${least}`);
-  return value;
 }
 
 function curveSizes(given: string | undefined): number[] {
@@ -245,24 +225,6 @@ function curveSizes(given: string | undefined): number[] {
   if (wrong !== undefined)
     throw new InputError(`--learning-curve: got ${JSON.stringify(given)}, expected a comma list of integers of at least 1`);
   return [...new Set(sizes)].toSorted((a, b) => a - b);
-}
-
-/** One bar at a time: a new stage ends the one before. */
-function stagedProgress(terminal: Terminal): { update(stage: string, done: number, total: number | null): void; done(): void } {
-  let current: { stage: string; bar: ReturnType<Terminal['progress']> } | undefined;
-  return {
-    update: (stage, done, total) => {
-      if (current?.stage !== stage) {
-        current?.bar.done();
-        current = { stage, bar: terminal.progress(stage) };
-      }
-      current.bar.update(done, total);
-    },
-    done: () => {
-      current?.bar.done();
-      current = undefined;
-    },
-  };
 }
 
 function summary(details: DrafterDetails, { counts }: Manifest, dir: string): string {

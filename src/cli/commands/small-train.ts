@@ -7,6 +7,7 @@ import { figure, textTable } from '../../evaluate/index.js';
 import type { Command } from '../command.js';
 import { encoderOf, encoderOptions } from '../encoder-flags.js';
 import { numberIn, wholeNumber } from '../number-flags.js';
+import { stagedProgress } from '../staged-progress.js';
 import { outFolder } from './input-options.js';
 
 export const smallTrain: Command = {
@@ -56,7 +57,7 @@ export const smallTrain: Command = {
     const opened = await openTensorFlow(args.backend as BackendChoice);
     terminal.note(`backend ${opened.backend} (${opened.why})`);
     const encoder = await encoderOf(args);
-    let current: { stage: string; bar: ReturnType<typeof terminal.progress> } | undefined;
+    const shown = stagedProgress(terminal);
     try {
       const manifest = await trainSmallVerifier(rows, encoder, opened, {
         ...options,
@@ -65,14 +66,9 @@ export const smallTrain: Command = {
         resume: args.resume,
         force: args.force,
         signal: terminal.signal,
-        onProgress: (stage, done, total) => {
-          if (current?.stage !== stage) {
-            current?.bar.done();
-            current = { stage, bar: terminal.progress(stage) };
-          }
-          current.bar.update(done, total);
-        },
+        onProgress: (...at) => shown.update(...at),
       });
+      shown.done();
       const details = smallVerifierDetails.parse(manifest.details);
       const { training } = details;
       terminal.print(
@@ -101,7 +97,7 @@ export const smallTrain: Command = {
         training: { ...training, history: undefined },
       };
     } finally {
-      current?.bar.done();
+      shown.done();
       await encoder.close();
     }
   },
