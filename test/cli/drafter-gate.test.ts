@@ -99,8 +99,9 @@ test('a drafter is not measured on questions that it has seen, and calibrate and
   const uses = lines.map((line) => (JSON.parse(line) as { use: string }).use);
   assert.deepEqual([uses.filter((one) => one === 'training').length, uses.filter((one) => one === 'epoch').length], [30, 10]);
   const [entry] = trained.frontier as { questions: number; left_out: { training: number; epoch: number } }[];
-  const { training, epoch } = entry?.left_out as { training: number; epoch: number };
-  assert.deepEqual([entry?.questions, training + epoch], [10, 15]);
+  assert.ok(entry);
+  const { training, epoch } = entry.left_out;
+  assert.deepEqual([entry.questions, training + epoch], [10, 15]);
   const seen = `2wiki: the drafter was trained on ${training} of 25 questions, and ${epoch} chose its epoch`;
   const leftOut = `${seen}: they are left out of the call cut`;
   assert.ok((trained.warnings as string[]).includes(leftOut), String(trained.warnings));

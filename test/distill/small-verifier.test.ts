@@ -63,7 +63,12 @@ test('P74: the same rows, options and seed give a byte-identical folder, and ano
   ] as const)
     await trainSmallVerifier(rows, wordEncoder(), tensorflow, options(join(root, name), { seed }));
   const [a, b, c] = await Promise.all(['a', 'b', 'c'].map((name) => folderBytes(join(root, name))));
-  assert.deepEqual(Object.keys(a as object), ['manifest.json', 'small-verifier.onnx', 'small-verifier.safetensors']);
+  assert.deepEqual(Object.keys(a as object), [
+    'manifest.json',
+    'small-verifier.onnx',
+    'small-verifier.safetensors',
+    'training-questions.jsonl',
+  ]);
   assert.deepEqual(a, b);
   assert.notDeepEqual(a?.['small-verifier.onnx'], c?.['small-verifier.onnx']);
 });
