@@ -22,7 +22,7 @@ import type { Command, CommandResult, CommonFlags, Terminal } from '../command.j
 import { encoderOf, encoderOptions } from '../encoder-flags.js';
 import { resultOf } from '../finished.js';
 import { formatOption } from './input-options.js';
-import { numberIn } from '../number-flags.js';
+import { numberIn, wholeNumber } from '../number-flags.js';
 import { type RunClaims, readRunClaims } from '../run-claims.js';
 import { folderName } from '../run-flags.js';
 import { type VerifierFlags, verifierFolder, verifierOf, verifierOptions } from '../verifier-flags.js';
@@ -42,6 +42,7 @@ interface Flags extends CommonFlags, VerifierFlags {
   claims?: string;
   'claim-text'?: ClaimText;
   'all-pairs'?: boolean;
+  'look-ahead'?: number;
   encoder?: string;
   'cache-dir'?: string;
   format: 'arrow' | 'jsonl';
@@ -73,6 +74,10 @@ export const decide: Command = {
       type: 'boolean',
       describe: 'small, verifier: score every pair, as a threshold sweep needs it; else a scan ends at its first match',
     },
+    'look-ahead': {
+      type: 'number',
+      describe: 'verifier: sentences of a claim scored together before the scan looks for a match (default 2; with --server all)',
+    },
     ...encoderOptions,
     encoder: { ...encoderOptions.encoder, describe: 'small: default: the one that the model was trained on, by name' },
     ...verifierOptions,
@@ -92,6 +97,7 @@ const owners = {
   claims: ['small', 'verifier'],
   'claim-text': ['small'],
   'all-pairs': ['small', 'verifier'],
+  'look-ahead': ['verifier'],
   encoder: ['small'],
   variant: ['verifier'],
   provider: ['verifier'],
@@ -217,12 +223,16 @@ async function makeDecider(
       const verifier = await verifierOf(flags, model, terminal);
       opened.push(verifier);
       const { 'all-pairs': allPairs = false, 'server-model': served } = flags;
+      // A server answers many prompts as fast as one.
+      const asked = flags['look-ahead'] ?? (flags.server === undefined ? undefined : Number.MAX_SAFE_INTEGER);
+      const lookAhead = asked === undefined ? undefined : wholeNumber('look-ahead', asked);
       return {
-        decider: verifierDecider(verifier, { allPairs }),
+        decider: verifierDecider(verifier, { allPairs, lookAhead }),
         inputs: [join(await verifierFolder(model, flags['model-dir']), MANIFEST_NAME), claims.input],
         options: {
           claims: String(flags.claims),
           'all-pairs': allPairs,
+          ...(flags['look-ahead'] !== undefined && { 'look-ahead': flags['look-ahead'] }),
           ...(flags.variant !== undefined && { variant: flags.variant }),
           ...(served !== undefined && { 'server-model': served }),
         },
