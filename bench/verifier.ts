@@ -91,7 +91,7 @@ async function time(): Promise<void> {
   const { base, graphFile, architecture } = prepareModel();
   const tokens = await openVerifierTokens(base, { maxLength: MAX_LENGTH });
   const graph = await openVerifierGraph(graphFile, { architecture, provider: 'cpu', threads });
-  await scoringOf(graph, tokens).score([fieldsOf(labelRows[0] as (typeof labelRows)[number])]);
+  await scoringOf(graph, tokens).score(labelRows.slice(0, 1).map(fieldsOf));
   for (const lookAhead of [1, 2, undefined]) {
     const scoring = scoringOf(graph, tokens);
     const clock = startClock();
@@ -139,7 +139,8 @@ function compare(
     passesOf.set(key, known);
     let [worst, flips] = [0, 0];
     for (const [at, [match = NaN, partial = NaN, nothing = NaN]] of known.scores.entries()) {
-      const own = scores[at] as LabelScores;
+      const own = scores[at];
+      if (!own) continue;
       worst = Math.max(worst, ...[own.lp_match - match, own.lp_partial - partial, own.lp_null - nothing].map(Math.abs));
       if (labelOf(own) !== labelOf({ lp_match: match, lp_partial: partial, lp_null: nothing })) flips++;
     }
@@ -182,7 +183,7 @@ async function decideAll(
       close: async () => undefined,
       score: async (pairs, options) => {
         const scores = await scoring.score(pairs, options);
-        for (const [at, pair] of pairs.entries()) scored.set(JSON.stringify(pair), scores[at] as LabelScores);
+        for (const [at, one] of scores.entries()) scored.set(JSON.stringify(pairs[at]), one);
         return pairs.map(says);
       },
     },
@@ -196,7 +197,8 @@ async function decideAll(
     const sentences = trajectory.loops.flatMap((loop) => loop.sentences);
     for (const { claim, page, sentence } of 'verdicts' in decided ? decided.verdicts : []) {
       const found = sentences.find((one) => one.page === page && one.sentence === sentence);
-      if (found) pairs.push(verifierFieldsOf(claims[claim as number] as Claim, found));
+      const own = claims[claim ?? -1];
+      if (found && own) pairs.push(verifierFieldsOf(own, found));
     }
   }
   return { pairs, scores: pairs.map((pair) => scored.get(JSON.stringify(pair)) as LabelScores) };
