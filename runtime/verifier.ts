@@ -32,7 +32,7 @@ export interface PairVerifier {
   ): Promise<LabelScores[]>;
   /** Forgets what was kept for open questions and claims. */
   release(): void;
-  /** Sums since it was opened. */
+  /** Sums since it was opened; `cut_prompts` are those whose evidence sentence was too long and lost its end. */
   counts(): ReadCounts;
   close(): Promise<void>;
 }
@@ -134,9 +134,10 @@ export async function openTrainedTokens(folder: string, details: VerifierModelDe
 
 /** Scoring by trees of tokens: the system text is read once, a question and a claim once until they are released. */
 export function pairScoring(scorer: TreeScorer, prompts: KeptPrompts): Pick<PairVerifier, 'prepare' | 'score' | 'release' | 'counts'> {
-  let held: Promise<void> | undefined;
+  const hold = once(() => scorer.hold(prompts.system));
+  let cut = 0;
   const prepare = async (): Promise<ReadCounts> => {
-    await (held ??= scorer.hold(prompts.system));
+    await hold();
     return { system_tokens_read: prompts.system.length };
   };
   return {
@@ -146,6 +147,7 @@ export function pairScoring(scorer: TreeScorer, prompts: KeptPrompts): Pick<Pair
       const scores = Array.from<LabelScores>({ length: pairs.length });
       for (let from = 0; from < pairs.length; from += RENDERED_PAIRS) {
         const part = pairs.slice(from, from + RENDERED_PAIRS).map((pair) => prompts.prompt(pair));
+        cut += part.filter((one) => one.cut > 0).length;
         // Prompts that begin alike stand side by side, so that what they share is read once, in whatever order they come.
         const order = [...part.keys()].sort((a, b) =>
           compareIds((part[a] as { ids: readonly number[] }).ids, (part[b] as { ids: readonly number[] }).ids),
@@ -159,7 +161,20 @@ export function pairScoring(scorer: TreeScorer, prompts: KeptPrompts): Pick<Pair
       return scores;
     },
     release: () => scorer.release(),
-    counts: () => ({ ...scorer.counts() }),
+    counts: () => ({ ...scorer.counts(), cut_prompts: cut }),
+  };
+}
+
+/** Does `work` once for all callers; what failed is done again by the next one. */
+export function once<T>(work: () => Promise<T>): () => Promise<T> {
+  let running: Promise<T> | undefined;
+  return async () => {
+    try {
+      return await (running ??= work());
+    } catch (error) {
+      running = undefined;
+      throw error;
+    }
   };
 }
 

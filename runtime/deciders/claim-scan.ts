@@ -12,7 +12,7 @@ export interface ScanPair {
 export interface ClaimScanOptions {
   /** Above which score the scan of a claim ends. Default: p ≥ 0.5, match margin > 0. */
   threshold?: Threshold | undefined;
-  /** Score every claim against every sentence, as a threshold sweep needs it. Default false. */
+  /** Score every claim against every sentence, as a threshold sweep needs it, in whatever order. Default false. */
   allPairs?: boolean | undefined;
   /**
    * Sentences of a claim that are scored together before its scan looks for a match. Those behind the match are read in vain and no rows;
@@ -43,7 +43,7 @@ export interface ScanCall {
  * whichever loops were skipped or left unreached before. Only unmatched claims are scored; a claim's scan ends at its first match.
  */
 export interface ClaimScan {
-  /** What a loop brought (one-based). Candidates alone are kept: at least 20 characters, the first 12 of a chunk. */
+  /** What a loop brought (one-based). Candidates alone are kept, each once: at least 20 characters, the first 12 of a chunk. */
   bring(loop: number, sentences: readonly RetrievedSentence[]): void;
   call(score: (pairs: readonly ScanPair[]) => Promise<PairScore[]>, options?: CallOptions): Promise<ScanCall>;
 }
@@ -52,6 +52,7 @@ export function claimScan(claims: number, options: ClaimScanOptions = {}): Claim
   const { threshold = DEFAULT_THRESHOLD, allPairs = false, lookAhead = Infinity } = options;
   const matched = Array.from({ length: claims }, () => false);
   const waiting = Array.from({ length: claims }, (): Waiting[] => []);
+  const known = new Set<string>();
   let brought = 0;
 
   /** Scores what waits for these claims until each is matched or has nothing left. */
@@ -79,7 +80,10 @@ export function claimScan(claims: number, options: ClaimScanOptions = {}): Claim
 
   return {
     bring: (loop, sentences) => {
-      const found = candidateSentences(sentences).map((sentence) => ({ loop, sentence, place: brought++ }));
+      // An agent may retrieve a sentence again: it has been scored, or still waits.
+      const found = candidateSentences(sentences)
+        .filter(({ page, sentence }) => known.size < known.add(`${page} ${sentence}`).size)
+        .map((sentence) => ({ loop, sentence, place: brought++ }));
       for (const [claim, list] of waiting.entries()) if (allPairs || !matched[claim]) list.push(...found);
     },
     call: async (score, { claimOrder, signal } = {}) => {
@@ -89,7 +93,7 @@ export function claimScan(claims: number, options: ClaimScanOptions = {}): Claim
       } else {
         for (const claim of claimOrder) {
           scored.push(...(await scan([claim], score, signal)));
-          if (!matched[claim]) break;
+          if (!matched[claim] && !allPairs) break;
         }
       }
       scored.sort((a, b) => a.row.loop - b.row.loop || (a.row.claim as number) - (b.row.claim as number) || a.place - b.place);

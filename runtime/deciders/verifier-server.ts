@@ -4,7 +4,7 @@ import type { VerifierFields } from '../../src/core/verifier-fields.js';
 import { type GoldenScores, readGoldenScores } from '../../src/core/verifier-export.js';
 import { type CompletionsOptions, completionsClient } from '../completions-client.js';
 import { type LabelScores, labelOf } from '../label-scores.js';
-import { type PairVerifier, openTrainedTokens, readVerifier, verifierIdentity } from '../verifier.js';
+import { type PairVerifier, once, openTrainedTokens, readVerifier, verifierIdentity } from '../verifier.js';
 import type { LabelTokens } from '../verifier-scorer.js';
 
 export interface ServerVerifierOptions extends CompletionsOptions {
@@ -17,6 +17,8 @@ export interface ServerVerifierOptions extends CompletionsOptions {
 }
 
 const TOLERANCE = 0.1;
+/** Labels that may differ on the golden rows, as the import lets pass for 16 bits. */
+const FLIP_SHARE = 1 / 16;
 
 /**
  * An imported verifier whose model is served elsewhere by vLLM or SGLang: prompts are rendered here, token ids go out, and log-probabilities
@@ -30,12 +32,12 @@ export async function openServerVerifier(folder: string, options: ServerVerifier
   const tokens = await openTrainedTokens(folder, details);
   const golden = await readGoldenScores(folder, LABELS);
   const score = serverScores(tokens.labelIds, options);
-  let checked: Promise<void> | undefined;
-  const sums = { pairs: 0, tokens_sent: 0 };
-  const prepare = async (): Promise<{ golden_rows: number }> => {
-    await (checked ??= checkGolden(golden, score.of, { ...options, folder }));
-    return { golden_rows: golden.length };
-  };
+  const check = once(() => checkGolden(golden, score.of, { ...options, folder }));
+  const sums = { pairs: 0, cut_prompts: 0 };
+  const prepare = async (): Promise<{ golden_rows: number; golden_flips: number }> => ({
+    golden_rows: golden.length,
+    golden_flips: await check(),
+  });
   return {
     identity: {
       ...verifierIdentity(details, { modelSha256: details.base_sha256, variant: details.default_variant }),
@@ -47,14 +49,17 @@ export async function openServerVerifier(folder: string, options: ServerVerifier
     prepare,
     score: async (pairs: readonly VerifierFields[], { signal, onProgress } = {}) => {
       await prepare();
-      const prompts = pairs.map((pair) => tokens.prompt(pair).ids);
-      const scores = await score.of(prompts, { signal, onProgress });
+      const prompts = pairs.map((pair) => tokens.prompt(pair));
+      const scores = await score.of(
+        prompts.map(({ ids }) => ids),
+        { signal, onProgress },
+      );
       sums.pairs += pairs.length;
-      sums.tokens_sent += prompts.reduce((sum, ids) => sum + ids.length, 0);
+      sums.cut_prompts += prompts.filter(({ cut }) => cut > 0).length;
       return scores;
     },
     release: () => undefined,
-    counts: () => ({ ...sums }),
+    counts: () => ({ ...sums, tokens_sent: score.sent() }),
     close: async () => undefined,
   };
 }
@@ -64,11 +69,16 @@ type Scoring = (
   options?: { signal?: AbortSignal | undefined; onProgress?: ((done: number, total: number) => void) | undefined },
 ) => Promise<LabelScores[]>;
 
-/** Scores prompts in batches, several requests in flight, in their order. */
-export function serverScores(labels: LabelTokens, options: ServerVerifierOptions): { of: Scoring } {
+/** Scores prompts in batches, several requests in flight, in their order; `sent` is the sum of the prompts' tokens over all requests. */
+export function serverScores(labels: LabelTokens, options: ServerVerifierOptions): { of: Scoring; sent: () => number } {
   const { batch = 16, concurrency = 4 } = options;
   const client = completionsClient(options);
   const lists = LABELS.map((label) => labels[label]);
+  let sent = 0;
+  const counted = (prompts: readonly (readonly number[])[]): readonly (readonly number[])[] => {
+    sent += prompts.reduce((sum, ids) => sum + ids.length, 0);
+    return prompts;
+  };
 
   /** Where every label is one token, the next token's probabilities are enough, and the server's prefix cache serves them. */
   const fromNextToken = async (
@@ -76,7 +86,7 @@ export function serverScores(labels: LabelTokens, options: ServerVerifierOptions
     signal: AbortSignal | undefined,
   ): Promise<(number[] | undefined)[]> => {
     if (lists.some((ids) => ids.length > 1)) return prompts.map(() => undefined);
-    const next = await client.nextTokens(prompts, { signal });
+    const next = await client.nextTokens(counted(prompts), { signal });
     return next.map((found) => {
       const scores = LABELS.map((label, at) => found.get(`token_id:${(lists[at] as readonly number[])[0]}`) ?? found.get(label));
       return scores.every((one) => one !== undefined) ? scores : undefined;
@@ -85,7 +95,7 @@ export function serverScores(labels: LabelTokens, options: ServerVerifierOptions
   /** One prompt for each label, its tokens behind the prompt's. */
   const fromPrompts = async (prompts: readonly (readonly number[])[], signal: AbortSignal | undefined): Promise<number[][]> => {
     const whole = prompts.flatMap((ids) => lists.map((label) => [...ids, ...label]));
-    const logprobs = await client.promptTokens(whole, { signal });
+    const logprobs = await client.promptTokens(counted(whole), { signal });
     return prompts.map((ids, at) =>
       lists.map((label, which) => {
         const own = (logprobs[at * lists.length + which] as (number | null)[]).slice(ids.length);
@@ -112,6 +122,7 @@ export function serverScores(labels: LabelTokens, options: ServerVerifierOptions
   };
 
   return {
+    sent: () => sent,
     of: async (prompts, { signal, onProgress } = {}) => {
       const scores = Array.from<LabelScores>({ length: prompts.length });
       let [next, done] = [0, 0];
@@ -145,11 +156,12 @@ export function serverScores(labels: LabelTokens, options: ServerVerifierOptions
   };
 }
 
+/** Returns how many golden rows get another label there: few, with scores within the tolerance of each other. Throws InputError else. */
 async function checkGolden(
   golden: readonly GoldenScores[],
   score: Scoring,
   { folder, url, model, tolerance = TOLERANCE }: ServerVerifierOptions & { folder: string },
-): Promise<void> {
+): Promise<number> {
   if (golden.length === 0) throw new InputError('no golden rows, so a server cannot be checked', { file: folder });
   const scores = await score(golden.map(({ prompt_ids }) => prompt_ids));
   let worst = { difference: -1, row: '' };
@@ -161,9 +173,9 @@ async function checkGolden(
     const [m = NaN, p = NaN, n = NaN] = merged;
     if (labelOf({ lp_match: m, lp_partial: p, lp_null: n }) !== labelOf(scores[at] as LabelScores)) flips++;
   }
-  if (worst.difference <= tolerance) return;
+  if (worst.difference <= tolerance && flips <= golden.length * FLIP_SHARE) return flips;
   throw new InputError(
     `${url}: ${model} is not this verifier: the largest difference of a log-probability on the ${golden.length} golden rows is ` +
-      `${worst.difference.toPrecision(3)} (row ${worst.row}), expected at most ${tolerance}; ${flips} labels differ`,
+      `${worst.difference.toPrecision(3)} (row ${worst.row}), expected at most ${tolerance}; ${flips} labels differ, expected at most ${Math.floor(golden.length * FLIP_SHARE)}`,
   );
 }

@@ -73,6 +73,11 @@ export async function openLocal(flags: VerifierFlags, folder: string, terminal: 
   return verifier;
 }
 
+/** A sentence that lost its end was judged on what was left of it. */
+export function cutWarnings(cut: number): string[] {
+  return cut === 0 ? [] : [`${cut} evidence sentences were too long for the prompt and were cut at their end`];
+}
+
 /** The key stands in the environment alone: a flag's value would be seen in the list of processes. */
 function apiKey(variable: string | undefined): string | undefined {
   const value = process.env[variable ?? 'HOPGATE_API_KEY'];

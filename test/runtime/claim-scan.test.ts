@@ -115,6 +115,22 @@ test('in claim order a call ends at the first claim that stays unmatched: the sa
   assert.ok(saved > 0, 'nothing was saved, so the order did nothing');
 });
 
+test('a sentence that is retrieved again is not scored again; in claim order with all pairs every pair is scored', async () => {
+  const [first] = someTrajectory(1).loops.flatMap(({ sentences }) => candidateSentences(sentences));
+  assert.ok(first);
+  const scan = claimScan(2, { allPairs: true });
+  const asked: number[] = [];
+  const score = async (pairs: readonly ScanPair[]): Promise<PairScore[]> => {
+    asked.push(pairs.length);
+    return pairs.map(() => ({ lp_match: -3, lp_partial: -0.2, lp_null: -2, p: null }));
+  };
+  for (const loop of [1, 2]) {
+    scan.bring(loop, [first, first]);
+    await scan.call(score, { claimOrder: [1, 0] });
+  }
+  assert.deepEqual(asked, [1, 1]);
+});
+
 test('P24: without a candidate nothing is scored and nothing is matched', async () => {
   const scan = claimScan(2);
   scan.bring(1, []);

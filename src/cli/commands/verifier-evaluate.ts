@@ -1,9 +1,10 @@
+import { readFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { parseForms } from '../../../datasets/index.js';
 import type { PairVerifier } from '../../../runtime/index.js';
 import { InputError, shown } from '../../core/errors.js';
 import { CLAIM_FORMS, type ClaimForm, type LabelRow, labelColumns } from '../../core/labels.js';
-import { MANIFEST_NAME, readManifest } from '../../core/manifest.js';
+import { MANIFEST_NAME, checkedFile, readManifest } from '../../core/manifest.js';
 import { openOutputFolder } from '../../core/output-folder.js';
 import { readTable } from '../../core/tables.js';
 import { type VerifierFields, verifierFields } from '../../core/verifier-fields.js';
@@ -24,7 +25,7 @@ import {
 import type { Command, Terminal } from '../command.js';
 import { resultOf } from '../finished.js';
 import { wholeNumber } from '../number-flags.js';
-import { type VerifierFlags, verifierFolder, verifierOf, verifierOptions } from '../verifier-flags.js';
+import { type VerifierFlags, cutWarnings, verifierFolder, verifierOf, verifierOptions } from '../verifier-flags.js';
 import { figuresTable, interval, judgedLine } from '../verifier-table.js';
 
 /** Names of the fields that --drop takes. */
@@ -96,6 +97,11 @@ export const verifierEvaluate: Command = {
               forms: [...forms],
               balance: args.balance === true,
               ablations: wished.map(({ name }) => name),
+              // With these, the flat list of inputs says which of them is what.
+              labels: labels.length,
+              cross: cross.length,
+              'page-overlap': trained.length,
+              against: against !== undefined,
               variant: flags.variant ?? null,
               'server-model': flags['server-model'] ?? null,
               resamples,
@@ -105,9 +111,14 @@ export const verifierEvaluate: Command = {
             resume: args.resume,
             force: args.force,
           });
-    if (out?.finished) return resultOf(out.dir, out.finished);
+    if (out?.finished) {
+      const stored = JSON.parse(await readFile(await checkedFile(out.dir, out.finished, 'report.json'), 'utf8')) as Report;
+      printReport(stored, terminal);
+      return { ...resultOf(out.dir, out.finished), ...stored };
+    }
     const drawn = { seed: args.seed, resamples };
     const judgements: Judgement[] = [];
+    let cut = 0;
     for (const [at, model] of models.entries()) {
       const verifier = await verifierOf(flags, model, terminal);
       try {
@@ -118,17 +129,19 @@ export const verifierEvaluate: Command = {
         for (const { name, fields } of at === 0 ? wished : [])
           judgements[0]?.ablated.push({ name, rows: await judge(verifier, rows, { fields, label: name, terminal }) });
       } finally {
+        cut += verifier.counts().cut_prompts ?? 0;
         await verifier.close();
       }
     }
     const overlap = trained.length === 0 ? null : pageOverlap(await trainRows(trained), rows);
     const report = reportOf(judgements, { ...drawn, overlap });
     printReport(report, terminal);
-    const counts = { rows: rows.length, cross_rows: crossRows.length };
-    if (!out) return { out: null, counts, quarantined: {}, warnings: [], ...report };
+    const counts = { rows: rows.length, cross_rows: crossRows.length, cut_prompts: cut };
+    const warnings = cutWarnings(cut);
+    if (!out) return { out: null, counts, quarantined: {}, warnings, ...report };
     await out.file('report.json', `${JSON.stringify(report, null, 2)}\n`);
     await out.jsonl('rows.jsonl', (judgements[0] as Judgement).rows.map(judgedLine));
-    return { ...resultOf(out.dir, await out.finish({ counts })), ...report };
+    return { ...resultOf(out.dir, await out.finish({ counts, warnings })), ...report };
   },
 };
 

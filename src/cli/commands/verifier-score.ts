@@ -13,7 +13,7 @@ import { type VerifierScore, verifierScoreColumns } from '../../core/verifier-sc
 import { fieldsOf } from '../../evaluate/index.js';
 import type { Command, Terminal } from '../command.js';
 import { resultOf } from '../finished.js';
-import { type VerifierFlags, verifierFolder, verifierOf, verifierOptions } from '../verifier-flags.js';
+import { type VerifierFlags, cutWarnings, verifierFolder, verifierOf, verifierOptions } from '../verifier-flags.js';
 import { formatOption, outFolder } from './input-options.js';
 
 /** Pairs that are scored between two entries of the journal. */
@@ -55,7 +55,7 @@ export const verifierScore: Command = {
       if (out.finished) return resultOf(dir, out.finished);
       await verifier.prepare();
       const journal = await out.journal('scores.journal', (value) => journalEntry.parse(value));
-      const scores = await scored(verifier, pairs, { journal, terminal });
+      const { scores, cut } = await scored(verifier, pairs, { journal, terminal });
       const labels = { match: 0, partial: 0, null: 0 };
       const rows = pairs.map(({ place }, at): VerifierScore => {
         const own = scores[at] as LabelScores;
@@ -64,7 +64,11 @@ export const verifierScore: Command = {
         return { ...place, ...own, said };
       });
       await out.table('scores', verifierScoreColumns, rows, args.format as TableFormat);
-      const done = await out.finish({ counts: { pairs: rows.length, said: labels }, details: { verifier: verifier.identity } });
+      const done = await out.finish({
+        counts: { pairs: rows.length, said: labels, cut_prompts: cut },
+        warnings: cutWarnings(cut),
+        details: { verifier: verifier.identity },
+      });
       terminal.print(`${rows.length} pairs: ${labels.match} match, ${labels.partial} partial, ${labels.null} null; in ${dir}`);
       return { ...resultOf(dir, done), read: verifier.counts() };
     } finally {
@@ -73,7 +77,7 @@ export const verifierScore: Command = {
   },
 };
 
-const journalEntry = z.array(z.tuple([z.number(), z.number(), z.number()]));
+const journalEntry = z.strictObject({ scores: z.array(z.tuple([z.number(), z.number(), z.number()])), cut: z.int() });
 
 interface PlacedPair {
   fields: VerifierFields;
@@ -91,26 +95,30 @@ async function scored(
     journal: { done: readonly z.infer<typeof journalEntry>[]; append(entry: z.infer<typeof journalEntry>): Promise<void> };
     terminal: Terminal;
   },
-): Promise<LabelScores[]> {
+): Promise<{ scores: LabelScores[]; cut: number }> {
+  let cut = journal.done.reduce((sum, one) => sum + one.cut, 0);
   const scores: LabelScores[] = journal.done
-    .flat()
+    .flatMap((one) => one.scores)
     .map(([match, partial, nothing]) => ({ lp_match: match, lp_partial: partial, lp_null: nothing }));
   const bar = terminal.progress('scoring');
   try {
     while (scores.length < pairs.length) {
       const from = scores.length;
+      const cutBefore = verifier.counts().cut_prompts ?? 0;
       const part = await verifier.score(
         pairs.slice(from, from + CHUNK).map(({ fields }) => fields),
         { signal: terminal.signal, onProgress: (done) => bar.update(from + done, pairs.length) },
       );
       verifier.release();
-      await journal.append(part.map(({ lp_match, lp_partial, lp_null }) => [lp_match, lp_partial, lp_null]));
+      const cutHere = (verifier.counts().cut_prompts ?? 0) - cutBefore;
+      await journal.append({ scores: part.map(({ lp_match, lp_partial, lp_null }) => [lp_match, lp_partial, lp_null]), cut: cutHere });
+      cut += cutHere;
       scores.push(...part);
     }
   } finally {
     bar.done();
   }
-  return scores;
+  return { scores, cut };
 }
 
 async function readPairs(source: string): Promise<PlacedPair[]> {
