@@ -90,7 +90,9 @@ export async function fitDrafter(
     const every = hooks.checkpoints?.every ?? Infinity;
     if (hooks.checkpoints && (progress.epoch % every === 0 || hooks.signal?.aborted)) {
       const moments = { first: readTensors(state.first), second: readTensors(state.second) };
-      await hooks.checkpoints.save(writeCheckpoint({ progress, parameters: readTensors(state.parameters), ...moments, best: bestParameters }));
+      await hooks.checkpoints.save(
+        writeCheckpoint({ progress, parameters: readTensors(state.parameters), ...moments, best: bestParameters }),
+      );
     }
     if (hooks.signal?.aborted) {
       disposeState(state);
