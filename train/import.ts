@@ -121,6 +121,7 @@ async function checkedContents(
     dev,
     warnings: [
       ...(plan === undefined ? ['the settings were not compared with the plan: no --job'] : []),
+      ...Object.entries(made.failed_variants).map(([variant, why]) => `${variant} is missing, the trainer left it out: ${why}`),
       ...(dev.length === 0 ? ['there are no dev rows, so macro-F1 was not compared'] : []),
     ],
   };
@@ -234,8 +235,18 @@ function filesOf({ variants }: VerifierExport, variant: Variant): string[] {
 }
 
 /** In the order of VARIANTS, the widest first. */
-function wantedVariants(exportDir: string, { variants }: VerifierExport, asked: readonly Variant[] | undefined): Variant[] {
+function wantedVariants(
+  exportDir: string,
+  { variants, failed_variants: failed }: VerifierExport,
+  asked: readonly Variant[] | undefined,
+): Variant[] {
   const here = VARIANTS.filter((one) => variants[one] !== undefined);
+  const lost = asked?.find((one) => failed[one] !== undefined);
+  if (lost !== undefined)
+    throw new InputError(`--variants: got ${lost}, which the trainer left out: ${failed[lost]}`, {
+      file: join(exportDir, EXPORT_NAME),
+      field: `failed_variants.${lost}`,
+    });
   const absent = asked?.find((one) => !here.includes(one));
   if (absent !== undefined)
     throw new InputError(`--variants: got ${absent}, but the export has ${here.join(', ') || 'none'}`, { file: exportDir });

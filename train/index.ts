@@ -1,4 +1,5 @@
 export { type ImportOptions, type Imported, ParityFailedError, importVerifier } from './import.js';
+export { trainingSha256 } from './import-job.js';
 export { DEFAULT_TOLERANCES, type GateScorer, type ParityTolerances, type Tolerance, parityGate } from './parity.js';
 export { type BaseShape, baseShape } from './base-shape.js';
 export { type GpuAssumptions, estimateRun } from './estimate.js';

@@ -51,6 +51,8 @@ export const verifierExport = z.strictObject({
   base: z.string(),
   /** Of the base's weights. */
   base_sha256: sha,
+  /** Of the job that it was trained with: its plan and its training rows (`trainingSha256`). */
+  training_sha256: sha,
   settings: trainingSettings,
   labels: z.array(z.string()).min(2),
   label_ids: z.record(z.string(), tokenIds),
@@ -65,6 +67,8 @@ export const verifierExport = z.strictObject({
   tied_embeddings: z.boolean(),
   architecture: verifierArchitecture,
   variants: z.partialRecord(z.enum(VARIANTS), variantFiles),
+  /** Planned variants that were left out, with why: their number format cannot hold what the graph computes. */
+  failed_variants: z.partialRecord(z.enum(VARIANTS), z.string().min(1)),
   metrics: z.strictObject({ dev: devMetrics, steps: count, train_rows: count }),
   files: z.array(z.strictObject({ path: fileName, bytes: count, sha256: sha })),
   versions: z.record(z.string(), z.string()),

@@ -68,6 +68,7 @@ def export(out: str, plan: dict, first: int) -> None:
         "format": 1,
         "base": "fake",
         "base_sha256": sha,
+        "training_sha256": sha,
         "settings": {},
         "labels": ["match", "partial", "null"],
         "label_ids": {"match": [1], "partial": [2], "null": [3]},
@@ -82,6 +83,7 @@ def export(out: str, plan: dict, first: int) -> None:
         "tied_embeddings": True,
         "architecture": {"layers": 1, "kv_heads": 1, "head_dim": 1, "hidden": 1},
         "variants": {"fp32": {"path": "onnx/fp32/model.onnx", "external": []}},
+        "failed_variants": {},
         "metrics": {
             "dev": {"rows": 3, "accuracy": 2 / 3, "macro_f1": 0.5, "confusion": [[1, 0, 0], [0, 1, 0], [1, 0, 0]], "per_class": {}},
             "steps": plan["steps"],

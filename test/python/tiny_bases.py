@@ -1,4 +1,7 @@
-"""Writes tiny random bases {name: {"type": "qwen2" | "llama" | "qwen3", "tied": bool}} as folders of models, seeded."""
+"""
+Writes tiny random bases {name: {"type": "qwen2" | "llama" | "qwen3", "tied": bool, "large": number}} as folders of models, seeded. `large`
+makes each value so many times larger and its projection back smaller: the same function, but for 16-bit floats.
+"""
 
 import json
 import sys
@@ -22,5 +25,9 @@ for name, one in asked["bases"].items():
         for parameter in model.parameters():
             if parameter.dim() == 1:
                 parameter.add_(0.1 * torch.randn(parameter.shape))
+        for layer in model.model.layers:
+            for parameter in layer.self_attn.v_proj.parameters():
+                parameter.mul_(one.get("large", 1))
+            layer.self_attn.o_proj.weight.div_(one.get("large", 1))
     model.save_pretrained(Path(asked["folder"]) / name)
 print("{}")

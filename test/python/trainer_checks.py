@@ -23,6 +23,7 @@ from trainer.onnx_run import open_graph  # noqa: E402
 from trainer.run import Options, run  # noqa: E402
 from trainer.score import naive_scores, scores  # noqa: E402
 from trainer.settings import resolved  # noqa: E402
+from trainer.tokens import check_same_tokenizer  # noqa: E402
 
 asked = json.load(sys.stdin)
 work = Path(asked["work"])
@@ -138,6 +139,21 @@ def changed(config):
     return model
 
 
+def with_tokenizer(part, value):
+    own = job.folder / "tokenizer" / "tokenizer.json"
+    content = json.loads(own.read_text())
+    (content["model"] if part == "merges" else content)[part] = value(content) if callable(value) else value
+    other = work / "base-tokenizer.json"
+    other.write_text(json.dumps(content))
+    check_same_tokenizer(own, other)
+
+
+parts = {
+    "merges": ["w 1"],
+    "added_tokens": lambda content: [{**one, "lstrip": True} for one in content["added_tokens"]],
+    "normalizer": {"type": "NFC"},
+    "pre_tokenizer": {"type": "ByteLevel", "add_prefix_space": True, "trim_offsets": False, "use_regex": True},
+}
 gpu = {"optimizer": "paged_adamw_8bit", "quantisation": "nf4"}
 found["refusals"] = {
     **{
@@ -151,6 +167,8 @@ found["refusals"] = {
     ),
     "length": refusal(lambda: find_base(job, replace(settings, max_length=513))),
     "tokenizer": refusal(lambda: find_base(job, replace(settings, base=asked["other"]))),
+    **{part: refusal(lambda part=part, value=value: with_tokenizer(part, value)) for part, value in parts.items()},
+    "same": refusal(lambda: with_tokenizer("version", "1.1")),
     "base": refusal(lambda: find_base(job, replace(settings, base="./nowhere"))),
 }
 print(json.dumps(found))

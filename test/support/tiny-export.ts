@@ -10,7 +10,7 @@ import { safetensorsBytes } from '../../src/core/safetensors.js';
 import { openOutputFolder } from '../../src/core/output-folder.js';
 import { type DevScores, type GoldenScores, type VerifierExport, readDevScores, readGoldenScores } from '../../src/core/verifier-export.js';
 import type { JobRow, VerifierPlan } from '../../src/core/verifier-job.js';
-import { VERIFIER_DEFAULTS } from '../../train/index.js';
+import { VERIFIER_DEFAULTS, trainingSha256 } from '../../train/index.js';
 import { type VerifierTokens, openVerifierTokens } from '../../src/prompts/index.js';
 import { temporaryFolder } from './files.js';
 import { smallTokenizer } from './small-tokenizer.js';
@@ -66,6 +66,7 @@ export async function tinyExport(): Promise<string> {
     format: 1,
     base: BASE,
     base_sha256: sha256('tiny'),
+    training_sha256: sha256('set below'),
     settings,
     labels: [...LABELS],
     label_ids: Object.fromEntries(LABELS.map((label) => [label, [...tokens.labelIds[label]]])),
@@ -83,6 +84,7 @@ export async function tinyExport(): Promise<string> {
       fp32: { path: 'onnx/fp32/model.onnx', external: ['onnx/fp32/model.onnx.data'] },
       int4: { path: 'onnx/int4/model.onnx', external: ['onnx/int4/model.onnx.data'] },
     },
+    failed_variants: {},
     metrics: {
       dev: {
         rows: report.rows,
@@ -91,7 +93,7 @@ export async function tinyExport(): Promise<string> {
         confusion: report.confusion,
         per_class: { ...report.f1 },
       },
-      steps: 3,
+      steps: settings.max_steps,
       train_rows: 24,
     },
     files: [],
@@ -99,14 +101,17 @@ export async function tinyExport(): Promise<string> {
   };
   await writeFile(join(folder, 'export.json'), JSON.stringify(made));
   await listFiles(folder);
+  const trained = await trainingSha256(await jobOf(folder));
+  await changeExport(folder, () => ({ training_sha256: trained }));
   return folder;
 }
 
-/** The job that the export would have come from, as a finished folder; `change` alters its plan, `rows` the order of its golden rows. */
+/** The job that the export would have come from, as a finished folder; `change` alters its plan, `rows` the order of its golden rows, `train` its training rows. */
 export async function jobOf(
   folder: string,
   change: (plan: VerifierPlan) => VerifierPlan = (plan) => plan,
   rows: <T>(golden: T[]) => T[] = (golden) => golden,
+  train: (row: JobRow, at: number) => JobRow = (row) => row,
 ): Promise<string> {
   const made = JSON.parse(await readFile(join(folder, 'export.json'), 'utf8')) as VerifierExport;
   const dir = join(await temporaryFolder(), 'job');
@@ -124,6 +129,13 @@ export async function jobOf(
     ids: [...ids, 1],
     loss: [ids.length, ids.length + 1],
   });
+  const trained = Array.from({ length: counts.train }, (_, at) => ({
+    row: `train-${at}`,
+    label: 'match',
+    form: 'sentence',
+    prompt_ids: [at],
+  }));
+  await out.jsonl('train.jsonl', trained.map(jobRow).map(train));
   await out.jsonl('golden.jsonl', rows(await readGoldenScores(folder, labels)).map(jobRow));
   await out.jsonl('dev.jsonl', (await readDevScores(folder, labels)).map(jobRow));
   await out.finish({ counts: {} });

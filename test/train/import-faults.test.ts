@@ -15,7 +15,7 @@ import {
 } from 'onnx-buf';
 import { hashFile } from '../../src/core/hash.js';
 import type { GoldenScores } from '../../src/core/verifier-export.js';
-import { type ImportOptions, importVerifier } from '../../train/index.js';
+import { type ImportOptions, importVerifier, trainingSha256 } from '../../train/index.js';
 import { temporaryFolder } from '../support/files.js';
 import { smallTokenizer } from '../support/small-tokenizer.js';
 import { changeExport, changeGraph, changeRows, copyOf, jobOf, listFiles, tinyExport, writeAdapter } from '../support/tiny-export.js';
@@ -318,7 +318,10 @@ test('P43: settings other than planned are refused, all of them at once; `auto` 
     ...plan,
     settings: { ...plan.settings, optimizer: 'auto', quantisation: 'auto', compute_dtype: 'auto' },
   }));
-  const { manifest } = await importVerifier(made, { seed: 13, modelDir: await temporaryFolder(), variants: ['fp32'], job: auto });
+  const ran = await copyOf(made);
+  const trained = await trainingSha256(auto);
+  await changeExport(ran, () => ({ training_sha256: trained }));
+  const { manifest } = await importVerifier(ran, { seed: 13, modelDir: await temporaryFolder(), variants: ['fp32'], job: auto });
   assert.deepEqual([manifest.warnings, manifest.details.settings_compared], [[], true]);
   await refused(
     () => Promise.resolve(),
@@ -360,6 +363,40 @@ test('an export of another job, and a job that was changed after it was planned,
   await refused(() => Promise.resolve(), `${plan}: got ${bytes + 1} bytes, expected ${bytes} as in the manifest`, { job });
   const none = await temporaryFolder();
   await refused(() => Promise.resolve(), `${none}: no manifest.json, so not a finished output folder of this product`, { job: none });
+});
+
+test('P43: an export trained on other rows, on more or fewer of them, or for other steps than the job plans is refused', async () => {
+  const job = await jobOf(made);
+  await importVerifier(made, { seed: 13, modelDir: await temporaryFolder(), variants: ['fp32'], job });
+  const other = await jobOf(made, undefined, undefined, (row, at) => (at === 3 ? { ...row, ids: [7, 7] } : row));
+  await refused(
+    () => Promise.resolve(),
+    `FOLDER/export.json, field training_sha256: got ${await trainingSha256(job)}, expected ${await trainingSha256(other)}, of the job's plan.json and train.jsonl: trained with another plan or on other rows`,
+    { job: other },
+  );
+  await refused(
+    (folder) => changeExport(folder, ({ metrics }) => ({ metrics: { ...metrics, train_rows: 23 } })),
+    'FOLDER/export.json, field metrics.train_rows: got 23, expected 24 as in the plan',
+    { job },
+  );
+  await refused(
+    (folder) => changeExport(folder, ({ metrics }) => ({ metrics: { ...metrics, steps: 999 } })),
+    'FOLDER/export.json, field metrics.steps: got 999, expected 1000 as in the plan',
+    { job },
+  );
+});
+
+test('a variant that the trainer left out is named: where it is asked for the import is refused, else it warns', async () => {
+  const why = 'row "golden-0": the graph gives [NaN, NaN, NaN]';
+  const damage = (folder: string): Promise<void> => changeExport(folder, () => ({ failed_variants: { fp16: why } }));
+  await refused(damage, `FOLDER/export.json, field failed_variants.fp16: --variants: got fp16, which the trainer left out: ${why}`, {
+    variants: ['fp32', 'fp16'],
+  });
+  const folder = await copyOf(made);
+  await damage(folder);
+  const { manifest } = await importVerifier(folder, { seed: 13, modelDir: await temporaryFolder() });
+  assert.equal(manifest.warnings[1], `fp16 is missing, the trainer left it out: ${why}`);
+  assert.equal(manifest.counts.variants, 2);
 });
 
 test('files that are not what they should be are refused by file, line and field', async () => {

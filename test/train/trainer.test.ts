@@ -9,6 +9,7 @@ import { classReport } from '../../src/core/class-report.js';
 import { hashFile, sha256 } from '../../src/core/hash.js';
 import { LABELS } from '../../src/core/labels.js';
 import { readDevScores, readEffectiveSettings, readGoldenScores, readVerifierExport } from '../../src/core/verifier-export.js';
+import { trainingSha256 } from '../../train/index.js';
 import { temporaryFolder } from '../support/files.js';
 import { pythonOrSkip, runPython } from '../support/python.js';
 import { repositoryRoot } from '../support/root.js';
@@ -212,6 +213,98 @@ test('P49: killed, killed while it wrote a checkpoint, and asked to stop: with -
   assert.equal(losses(last).length, 30 - (last.events.find((one) => one.event === 'resume')?.step as number));
   for (const name of ['adapter/adapter_model.safetensors', 'adapter/adapter_config.json', 'effective.json'])
     assert.deepEqual(await readFile(join(out, name)), await readFile(join(calm, name)), name);
+});
+
+test('P49: asked to stop in the last step, a run stops before the export, and goes on from there', async (t) => {
+  const python = pythonOrSkip(t, MODULES);
+  if (python === undefined) return;
+  const { job, out: calm } = await trainedOnce(python);
+  const out = join(await temporaryFolder(), 'export');
+  const asked = await runTrainer(python, ['run', '--job', job, '--out', out], {
+    onEvent: (event) => (event.event === 'step' && event.step === 29 ? 'SIGTERM' : undefined),
+  });
+  assert.equal(asked.code, 143, asked.stderr);
+  assert.deepEqual(
+    asked.events.flatMap((one) => (one.event === 'stage' ? [one.name] : [])),
+    ['load', 'train'],
+  );
+  assert.equal(asked.events.at(-1)?.kind, 'interrupted');
+  assert.equal(asked.events.findLast((one) => one.event === 'checkpoint')?.step, 30);
+  const last = await runTrainer(python, ['train', '--job', job, '--out', out, '--resume']);
+  assert.deepEqual([last.code, losses(last)], [0, []], last.stderr);
+  const name = 'adapter/adapter_model.safetensors';
+  assert.deepEqual(await readFile(join(out, name)), await readFile(join(calm, name)));
+});
+
+test('P43: neither a finished export nor an adapter is taken for that of a job with other rows, or of a base with other weights', async (t) => {
+  const python = pythonOrSkip(t, MODULES);
+  if (python === undefined) return;
+  const folder = await temporaryFolder();
+  const base = join(folder, 'base');
+  await cp(join(await basesFolder(python), 'qwen2'), base, { recursive: true });
+  const { out: finished, job: planned } = await trainedOnce(python);
+  const { base: named } = JSON.parse(await readFile(join(planned, 'plan.json'), 'utf8')) as { base: string };
+  const dropped = (from: string, settings: { [name: string]: unknown }): TinyJob => {
+    const job = tinyJob(from, settings);
+    job.rows.train.pop();
+    return job;
+  };
+  const others = await writeTinyJob(join(folder, 'others'), dropped(named, { variants: ['fp32', 'fp16', 'int8', 'int4'] }));
+  const said = async (command: string, job: string, out: string): Promise<unknown[]> => {
+    const { code, events } = await runTrainer(python, [command, '--job', job, '--out', out, '--resume']);
+    return [code, events.at(-1)?.kind, events.at(-1)?.message];
+  };
+  assert.deepEqual(await said('run', others, finished), [
+    2,
+    'other-job',
+    'export.json, field training_sha256: the finished export of another job (its plan or its training rows differ); name a new folder',
+  ]);
+  assert.deepEqual(await said('run', planned, finished), [0, undefined, undefined]);
+
+  const job = await writeTinyJob(join(folder, 'job'), tinyJob(base, { max_steps: 1 }));
+  const out = join(folder, 'export');
+  const run = await runTrainer(python, ['train', '--job', job, '--out', out]);
+  assert.equal(run.code, 0, run.stderr);
+  const { training_sha256, base_sha256 } = JSON.parse(await readFile(join(out, 'trained.json'), 'utf8')) as { [name: string]: string };
+  assert.equal(training_sha256, await trainingSha256(job));
+  const weights = join(base, 'model.safetensors');
+  assert.equal(base_sha256, (await hashFile(weights)).sha256);
+  const fewer = await writeTinyJob(join(folder, 'fewer'), dropped(base, { max_steps: 1 }));
+  assert.deepEqual(await said('export', fewer, out), [
+    2,
+    'other-job',
+    'trained.json, field training_sha256: trained on another job: its plan or its training rows differ',
+  ]);
+  const bytes = await readFile(weights);
+  // The lowest bit of the last weight.
+  bytes[bytes.length - 4] = (bytes[bytes.length - 4] as number) ^ 1;
+  await writeFile(weights, bytes);
+  const refused = `trained.json, field base_sha256: trained on a base whose weights have the sha256 "${base_sha256}"; those found now have ${(await hashFile(weights)).sha256}`;
+  for (const command of ['export', 'run']) assert.deepEqual(await said(command, job, out), [2, 'other-base', refused]);
+  assert.ok(!existsSync(join(out, 'export.json')));
+});
+
+test('a number format that cannot hold the values is left out by name, and the others are exported', async (t) => {
+  const python = pythonOrSkip(t, MODULES);
+  if (python === undefined) return;
+  const folder = await temporaryFolder();
+  runPython(python, 'tiny_bases.py', { folder, bases: { large: { type: 'qwen2', tied: true, large: 1e6 } } });
+  const settings = { variants: ['fp32', 'fp16', 'int8'], max_steps: 1, lora_targets: ['q_proj'] };
+  const job = await writeTinyJob(join(folder, 'job'), tinyJob(join(folder, 'large'), settings));
+  const out = join(folder, 'export');
+  const run = await runTrainer(python, ['run', '--job', job, '--out', out]);
+  assert.equal(run.code, 0, run.stderr);
+  const exported = await readVerifierExport(out);
+  assert.deepEqual(Object.keys(exported.variants), ['fp32', 'int8']);
+  const why = 'row "d0": the graph gives [NaN, NaN, NaN]: leave this format out of settings.variants';
+  assert.deepEqual(exported.failed_variants, { fp16: why });
+  assert.deepEqual(
+    run.events.filter((one) => one.event === 'warning'),
+    [{ event: 'warning', message: `fp16 is left out of the export: ${why}` }],
+  );
+  assert.ok((await readFile(join(out, 'model-card.md'), 'utf8')).includes(`\nLeft out, ONNX, fp16: ${why}\n`));
+  assert.ok(!exported.files.some(({ path }) => path.includes('fp16')));
+  assert.deepEqual(Object.keys((await readGoldenScores(out, exported.labels))[0]?.onnx ?? {}), ['fp32', 'int8']);
 });
 
 test('two processes under torchrun train to the weights of one, with the same rows a step', async (t) => {
@@ -526,6 +619,21 @@ test('what only a GPU can do, a base with another tokenizer, and what a graph ha
       message:
         'tokenizer/tokenizer.json: the token "<end>" has the id 201 in the job and 1 in the base (202 differ): the job was planned with another model\'s tokenizer',
     },
+    ...Object.fromEntries(
+      Object.entries({
+        merges: 'model.merges',
+        added_tokens: 'added_tokens',
+        normalizer: 'normalizer',
+        pre_tokenizer: 'pre_tokenizer',
+      }).map(([name, field]) => [
+        name,
+        {
+          kind: 'tokenizer',
+          message: `tokenizer/tokenizer.json, field ${field}: differs from the base's: the same text would become other tokens than the base was trained on; plan with the base's tokenizer`,
+        },
+      ]),
+    ),
+    same: null,
     base: {
       kind: 'base',
       message: 'plan.json, field settings.base: got "./nowhere", expected a folder with config.json and *.safetensors',

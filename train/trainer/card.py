@@ -26,6 +26,7 @@ def model_card(
     golden: int,
     merge_difference: float,
     graph_differences: Mapping[str, float],
+    failed_variants: Mapping[str, str],
     quantised_difference: float | None,
 ) -> str:
     """Markdown; equal runs give equal bytes."""
@@ -68,6 +69,7 @@ def model_card(
             f"| the full-precision base with the adapter | {merge_difference:.2e} |",
             *(f"| ONNX, {name} | {value:.2e} |" for name, value in graph_differences.items()),
             "",
+            *(f"Left out, ONNX, {name}: {why}\n" for name, why in failed_variants.items()),
             "## Limits",
             "",
             "It knows claims and sentences like those of its training rows; on other data, and on claims in another form, measure before use.",

@@ -18,7 +18,7 @@ from .graph import graph_inputs, graph_outputs, write_graph
 from .job import Job
 from .merge import Merged, largest_difference, merge
 from .model import Base, Device, architecture
-from .onnx_run import graph_scores, open_graph
+from .onnx_run import NotFinite, graph_scores, open_graph
 from .rows import Row
 from .score import head_scores, scores
 from .settings import Settings
@@ -48,7 +48,8 @@ def export(run: Export) -> None:
 
     emit("stage", name="export")
     shutil.copytree(run.job.folder / "tokenizer", run.out / "tokenizer", dirs_exist_ok=True)
-    variants, by_variant, differences = _graphs(run, merged)
+    graphs = _graphs(run, merged)
+    by_variant = {name: one.golden for name, one in graphs.made.items()}
     write_rows(run.out / "golden.jsonl", (_golden_row(run, merged, by_variant, at, row) for at, row in enumerate(golden)))
 
     emit("stage", name="dev")
@@ -73,7 +74,8 @@ def export(run: Export) -> None:
         versions=versions,
         golden=len(golden),
         merge_difference=difference,
-        graph_differences=differences,
+        graph_differences={name: one.difference for name, one in graphs.made.items()},
+        failed_variants=graphs.failed,
         quantised_difference=against_quantised,
     )
     write_text(run.out / "model-card.md", card)
@@ -85,6 +87,7 @@ def export(run: Export) -> None:
             "format": 1,
             "base": plan.base,
             "base_sha256": run.base.sha256,
+            "training_sha256": run.job.identity,
             "settings": run.settings.as_json(),
             "labels": list(plan.labels),
             "label_ids": {label: list(ids) for label, ids in plan.label_ids.items()},
@@ -98,7 +101,8 @@ def export(run: Export) -> None:
             "merged_into_quantised": False,
             "tied_embeddings": merged.tied,
             "architecture": architecture(merged.model),
-            "variants": variants,
+            "variants": {name: one.files for name, one in graphs.made.items()},
+            "failed_variants": graphs.failed,
             "metrics": {"dev": measured, "steps": run.settings.max_steps, "train_rows": len(run.job.train)},
             "files": _listed(run.out),
             "versions": versions,
@@ -106,25 +110,52 @@ def export(run: Export) -> None:
     )
 
 
-def _graphs(run: Export, merged: Merged) -> tuple[dict[str, dict[str, object]], dict[str, list[list[float]]], dict[str, float]]:
-    """Writes each variant's graph, opens it as a user would, and scores the golden rows with it."""
-    variants: dict[str, dict[str, object]] = {}
-    by_variant: dict[str, list[list[float]]] = {}
-    differences: dict[str, float] = {}
-    model = merged.model
-    size = sum(one.numel() * 4 for one in model.parameters())
+@dataclass(frozen=True)
+class _Graph:
+    files: dict[str, object]
+    golden: list[list[float]]
+    """Scores of the golden rows."""
+    difference: float
+    """The largest of a golden row's score from the merged model's."""
+
+
+@dataclass(frozen=True)
+class _Graphs:
+    made: dict[str, _Graph]
+    failed: dict[str, str]
+    """Why a variant was left out."""
+
+
+def _graphs(run: Export, merged: Merged) -> _Graphs:
+    """
+    Writes each variant's graph, opens it as a user would, and scores the golden rows with it. A variant whose scores are not finite is left
+    out, so that it does not take the others with it; fp32 has to be right.
+    """
+    graphs = _Graphs({}, {})
     shutil.rmtree(run.out / "onnx", ignore_errors=True)
     for variant in run.settings.variants:
-        # Of the narrow formats at most this much: their table of tokens may stay whole, and every block brings a scale.
-        most = size if variant in ("fp32", "fp16") else size // 2 + model.get_input_embeddings().weight.numel() * 4
-        files = write_graph(model, run.out / "onnx" / variant / "model.onnx", variant, external=min(size, most) > run.external_above)
-        names = [one.relative_to(run.out).as_posix() for one in files]
-        variants[variant] = {"path": names[0], "external": names[1:]}
-        session = open_graph(files[0], graph_inputs(model), graph_outputs(model))
-        by_variant[variant] = graph_scores(session, run.job.plan, run.job.golden)
-        differences[variant] = largest_difference(by_variant[variant], merged.merged)
-        emit("variant", name=variant, bytes=sum(one.stat().st_size for one in files), largest_difference=differences[variant])
-    return variants, by_variant, differences
+        try:
+            graphs.made[variant] = _graph(run, merged, variant)
+        except NotFinite as error:
+            if variant == "fp32":
+                raise
+            graphs.failed[variant] = str(error)
+            shutil.rmtree(run.out / "onnx" / variant)
+            emit("warning", message=f"{variant} is left out of the export: {error}")
+    return graphs
+
+
+def _graph(run: Export, merged: Merged, variant: str) -> _Graph:
+    model = merged.model
+    size = sum(one.numel() * 4 for one in model.parameters())
+    # Of the narrow formats at most this much: their table of tokens may stay whole, and every block brings a scale.
+    most = size if variant in ("fp32", "fp16") else size // 2 + model.get_input_embeddings().weight.numel() * 4
+    files = write_graph(model, run.out / "onnx" / variant / "model.onnx", variant, external=min(size, most) > run.external_above)
+    names = [one.relative_to(run.out).as_posix() for one in files]
+    golden = graph_scores(open_graph(files[0], graph_inputs(model), graph_outputs(model)), run.job.plan, run.job.golden)
+    difference = largest_difference(golden, merged.merged)
+    emit("variant", name=variant, bytes=sum(one.stat().st_size for one in files), largest_difference=difference)
+    return _Graph({"path": names[0], "external": names[1:]}, golden, difference)
 
 
 def _dev_scores(run: Export, merged: Merged) -> list[list[float]]:

@@ -76,8 +76,11 @@ def fit(model: nn.Module, job: Job, run: Fit, *, resume: bool) -> None:
                     save_checkpoint(run.work, step + 1, job.identity, model, optimizer)
                 wait_for_all(world)
                 emit("checkpoint", step=step + 1)
-            if stop and step + 1 < settings.max_steps:
+            if stop:
                 raise Interrupted(asked[0] if asked else signal.SIGTERM)
+        # Asked while the last step ended, when no further one looks.
+        if _any_asked(run, asked):
+            raise Interrupted(asked[0] if asked else signal.SIGTERM)
     finally:
         for one, handler in previous.items():
             signal.signal(one, handler)
@@ -163,6 +166,13 @@ def _optimizer(parameters: list[nn.Parameter], settings: Settings) -> torch.opti
 
         return PagedAdamW8bit(parameters, lr=settings.learning_rate, weight_decay=WEIGHT_DECAY)
     return torch.optim.AdamW(parameters, lr=settings.learning_rate, weight_decay=WEIGHT_DECAY)
+
+
+def _any_asked(run: Fit, asked: list[int]) -> bool:
+    """Whether any process was asked to end: all have to agree."""
+    stop = torch.full((), float(len(asked)), device=run.device.name)
+    sum_over(run.world, [stop])
+    return bool(stop > 0)
 
 
 def _noting(asked: list[int]):

@@ -44,7 +44,7 @@ class Job:
     dev: list[Row]
     golden: list[Row]
     identity: str
-    """Of the plan and the training rows: a checkpoint of another job is not gone on with."""
+    """Of the plan and the training rows: a checkpoint, an adapter or an export of another job is not gone on with."""
 
 
 def read_job(folder: Path) -> Job:

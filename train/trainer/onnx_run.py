@@ -14,6 +14,10 @@ from .job import Plan
 from .rows import Row
 
 
+class NotFinite(TrainerError):
+    """A number format cannot hold what the graph computes, as 16-bit floats above 65504."""
+
+
 def open_graph(path: Path, inputs: list[str], outputs: list[str]) -> onnxruntime.InferenceSession:
     """Opens a graph and checks the names of its inputs and outputs, and that no output has a vocabulary in its shape."""
     options = onnxruntime.SessionOptions()
@@ -29,7 +33,7 @@ def open_graph(path: Path, inputs: list[str], outputs: list[str]) -> onnxruntime
 
 
 def graph_scores(session: onnxruntime.InferenceSession, plan: Plan, rows: Sequence[Row]) -> list[list[float]]:
-    """The naive score through the graph: a pass a label, or a head's two sides. Numbers that are not finite are an error."""
+    """The naive score through the graph: a pass a label, or a head's two sides. Numbers that are not finite raise `NotFinite`."""
     scores: list[list[float]] = []
     for row in rows:
         if plan.head:
@@ -37,7 +41,7 @@ def graph_scores(session: onnxruntime.InferenceSession, plan: Plan, rows: Sequen
         else:
             scores.append([_label_score(session, row.prompt, plan.label_ids[label]) for label in plan.labels])
         if not all(math.isfinite(one) for one in scores[-1]):
-            raise TrainerError("export", f"the graph gives {shown(scores[-1])}: leave this format out of settings.variants", row=row.row)
+            raise NotFinite("export", f"the graph gives {shown(scores[-1])}: leave this format out of settings.variants", row=row.row)
     return scores
 
 

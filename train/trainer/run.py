@@ -8,14 +8,17 @@ from pathlib import Path
 
 import torch
 
+from .checkpoint import last_checkpoint
 from .errors import TrainerError
 from .events import emit
 from .export import Export, export
 from .files import move_into_place, read_json, work_folder, write_json
 from .fit import Fit, fit
-from .job import read_job
+from .job import Job, read_job
 from .merge import golden_scores
 from .model import find_base, find_device, load_base, save_adapter, with_adapter
+from .origin import NAME as ORIGIN
+from .origin import Origin, check_origin, write_origin
 from .parallel import close_world, open_world, wait_for_all
 from .settings import Settings, resolved
 
@@ -38,15 +41,19 @@ def run(options: Options) -> None:
     try:
         device = find_device(world.local_rank)
         settings = resolved(job.plan.settings, cuda=device.cuda, bf16=device.bf16)
-        if _finished(options, settings):
+        if _finished(options, job, settings):
             return
         torch.use_deterministic_algorithms(True, warn_only=True)
         emit("stage", name="load")
         base = find_base(job, settings)
+        origin = Origin(job.identity, base.sha256)
         if options.train:
+            if options.resume and ((out / ORIGIN).exists() or last_checkpoint(work) is not None):
+                check_origin(out, origin)
             model = with_adapter(load_base(base, settings, device, full=False), settings, head=job.plan.head)
             if world.first:
                 write_json(out / "effective.json", settings.as_json())
+                write_origin(out, origin)
             emit("stage", name="train")
             fit(model, job, Fit(settings, device, world, work), resume=options.resume)
             if world.first:
@@ -66,17 +73,26 @@ def run(options: Options) -> None:
         trained = read_json(out / "effective.json")
         if trained != settings.as_json():
             raise TrainerError("settings", "the adapter was trained with other settings than this job's", file="effective.json")
+        check_origin(out, origin)
         export(Export(job, settings, base, device, out, work, options.external_above))
         shutil.rmtree(work, ignore_errors=True)
     emit("done", out=str(out))
 
 
-def _finished(options: Options, settings: Settings) -> bool:
-    """Whether an earlier run of the same settings has done everything; refuses to write over another's export."""
+def _finished(options: Options, job: Job, settings: Settings) -> bool:
+    """Whether an earlier run of this job with the same settings has done everything; refuses to write over another's export."""
     if not (options.out / "export.json").exists():
         return False
     export_json = read_json(options.out / "export.json")
-    if options.resume and isinstance(export_json, dict) and export_json.get("settings") == settings.as_json():
+    made = export_json if isinstance(export_json, dict) else {}
+    if options.resume and made.get("training_sha256") != job.identity:
+        raise TrainerError(
+            "other-job",
+            "the finished export of another job (its plan or its training rows differ); name a new folder",
+            file="export.json",
+            field="training_sha256",
+        )
+    if options.resume and made.get("settings") == settings.as_json():
         emit("done", out=str(options.out))
         return True
     raise TrainerError("out-exists", "holds a finished export, expected a new folder", file=str(options.out))
