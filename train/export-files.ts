@@ -1,7 +1,7 @@
 import { createReadStream } from 'node:fs';
 import { appendFile, mkdir, readFile, rename, rm, stat, truncate } from 'node:fs/promises';
 import { dirname, join } from 'node:path';
-import { InputError, fromSystem } from '../src/core/errors.js';
+import { InputError, fromSystem, shown } from '../src/core/errors.js';
 import { hashFile } from '../src/core/hash.js';
 import { writeFileAtomic } from '../src/core/output-folder.js';
 import { type VerifierExport, readVerifierExport } from '../src/core/verifier-export.js';
@@ -27,7 +27,8 @@ const MANIFEST = 'export.json';
 
 /**
  * Brings an export into a folder. What an interrupted attempt has brought is kept, file by file and byte by byte; each file is renamed into
- * place once its sha256 is the one in export.json, which comes last. Throws InputError that names the file that differs.
+ * place once its sha256 is the one in export.json, which comes last. What the source sends is taken for the asked files and bytes alone: a
+ * job's log may hold anything. Throws InputError that names the file that differs, or what was not asked for.
  */
 export async function fetchExport(source: ExportSource, out: string, options: FetchOptions = {}): Promise<VerifierExport> {
   const work = join(out, UNFINISHED);
@@ -35,6 +36,7 @@ export async function fetchExport(source: ExportSource, out: string, options: Fe
   if ((await readFile(join(work, MANIFEST), 'utf8').catch(() => manifest)) !== manifest) await rm(work, { recursive: true, force: true });
   await writeFileAtomic(join(work, MANIFEST), manifest);
   const parsed = await readVerifierExport(work);
+  refuseNames(parsed, work);
   const ranges: FileRange[] = [];
   let here = 0;
   for (const file of parsed.files) {
@@ -57,14 +59,20 @@ export async function fetchExport(source: ExportSource, out: string, options: Fe
   options.onProgress?.(here, total);
   for await (const { path, bytes } of source.read(ranges, options.signal)) {
     options.signal?.throwIfAborted();
+    const file = parsed.files.find((one) => one.path === path);
+    const before = missing.get(path);
+    if (file === undefined || before === undefined)
+      throw new InputError(`the source sent ${shown(path)}, which was not asked for; nothing of it is written`, { file: out });
+    const left = before - bytes.length;
+    if (left < 0)
+      throw new InputError(`the source sent ${-left} bytes more than export.json lists; none of the last piece is written`, { file: path });
+    if (bytes.length === 0) continue;
     const part = join(work, path);
     await appendFile(part, bytes);
     here += bytes.length;
     options.onProgress?.(here, total);
-    const left = (missing.get(path) ?? 0) - bytes.length;
     missing.set(path, left);
-    const file = parsed.files.find((one) => one.path === path);
-    if (left <= 0 && file) await keep(file, part, join(out, path));
+    if (left === 0) await keep(file, part, join(out, path));
   }
   const short = [...missing].find(([, left]) => left > 0);
   if (short) throw new InputError(`ended ${short[1]} bytes early; the same command goes on`, { file: short[0] });
@@ -121,6 +129,16 @@ export async function holdsExport(folder: string): Promise<boolean> {
 }
 
 type Listed = VerifierExport['files'][number];
+
+/** Each file is brought once, and under its own name: a second one, or export.json itself, would be written over what is there. */
+function refuseNames({ files }: VerifierExport, work: string): void {
+  const seen = new Set<string>([MANIFEST]);
+  for (const { path } of files) {
+    if (seen.has(path))
+      throw new InputError(`lists ${path} ${path === MANIFEST ? 'itself' : 'twice'}`, { file: join(work, MANIFEST), field: 'files' });
+    seen.add(path);
+  }
+}
 
 async function keep(file: Listed, part: string, target: string): Promise<void> {
   const wrong = await whyDifferent(part, file);

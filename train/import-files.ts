@@ -20,8 +20,9 @@ export const REQUIRED_FILES = [
 ] as const;
 
 /**
- * Checks that an export folder holds exactly the files that its export.json lists, byte for byte, that none of them is a link, and that none
- * is a pickle, whose loading would run what is in it. Throws InputError for the first fault, naming the file.
+ * Checks that the files of an export folder are exactly those that its export.json lists, byte for byte, that none of them is a link, and
+ * that none is a pickle, whose loading would run what is in it. Folders are not listed: an empty one holds nothing to check, and is not
+ * imported. Throws InputError for the first fault, naming the file.
  */
 export async function checkFiles(folder: string, made: VerifierExport, options: { signal?: AbortSignal | undefined } = {}): Promise<void> {
   const listed = new Set<string>();

@@ -11,6 +11,7 @@ export { type ExportSource, checkExport, fetchExport, folderSource } from './exp
 export { packJob } from './job-archive.js';
 export { type JobFolder, checkedJob, launchableJob } from './job-files.js';
 export { type Bundle, writeBundle } from './launch-bundle.js';
+export { nextStep } from './next-step.js';
 export { localLauncher } from './launch-local.js';
 export { type RayLauncherOptions, rayLauncher } from './launch-ray.js';
 export { type Following, type LaunchOptions, type Launched, follow, launch, launchedJob } from './launch-run.js';

@@ -3,6 +3,7 @@ import { join } from 'node:path';
 import { InputError, fromSystem } from '../src/core/errors.js';
 import { packageFile } from '../src/core/product.js';
 import type { VerifierPlan } from '../src/core/verifier-job.js';
+import { imports } from './next-step.js';
 
 /** Files of a job that do not depend on its rows: the trainer, what it needs, and how it is started. By name in the job folder. */
 export async function jobScripts(plan: VerifierPlan, trainer: string = packageFile('train/trainer')): Promise<{ [name: string]: string }> {
@@ -57,8 +58,12 @@ The rows are token ids already: nothing here renders a prompt. \`plan.json\` hol
     bash run.sh --resume               # goes on from the last checkpoint
     sbatch job.slurm                   # the same on a Slurm cluster; adapt its first lines
 
-On a machine with more than one GPU all of them are used. Progress is printed as JSON lines. The export lies in \`export/\`; where hopgate
-is installed, \`hopgate verifier import export\` checks it and makes it a verifier.
+On a machine with more than one GPU all of them are used. Progress is printed as JSON lines. The export lies in \`export/\`${
+    imports(plan)
+      ? `; where hopgate
+is installed, \`hopgate verifier import EXPORT --job JOB\` (that folder, and this one) checks it against the job and makes it a verifier`
+      : ''
+  }.
 
 By hand: \`PYTHONPATH=. python -m trainer check --job .\` reads settings and rows alone and needs no PyTorch.
 `;

@@ -37,7 +37,7 @@ export interface PlanOptions {
   golden?: number | undefined;
   /** Largest share of rows whose evidence may be cut. Default 0.05. */
   maxTruncated?: number | undefined;
-  /** GPU minutes above which nothing is written; undefined: no limit. */
+  /** GPU minutes above which nothing is written, and a finished job is refused; undefined: no limit. */
   maxMinutes?: number | undefined;
   gpu?: GpuAssumptions | undefined;
   resume?: boolean | undefined;
@@ -233,6 +233,7 @@ async function openJob(
       estimate: estimateRun({ train: rows.train.length, dev: rows.dev.length, meanTokens, longest }, settings, shape, gpu),
     };
   };
+  if (out.finished !== undefined) refuseMinutes(out.finished.details.plan as unknown as VerifierPlan, maxMinutes);
   const finished =
     out.finished === undefined ? undefined : { manifest: out.finished, plan: out.finished.details.plan as unknown as VerifierPlan, chat };
   return { finished, finish };

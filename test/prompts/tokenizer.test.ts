@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { rm, writeFile } from 'node:fs/promises';
-import { join } from 'node:path';
+import { join, relative } from 'node:path';
 import { test } from 'node:test';
 import { openChatEncoder, tokenizerFolder } from '../../src/prompts/index.js';
 import { temporaryFolder } from '../support/files.js';
@@ -91,10 +91,21 @@ test('the tokenizer comes from --tokenizer, from the base’s own folder, from i
   assert.equal(await tokenizerFolder(name, { modelDir: parent }), join(parent, name));
   const packaged = await tokenizerFolder('Qwen/Qwen2.5-0.5B-Instruct');
   assert.equal(packaged, await tokenizerFolder('qwen2.5-7b-instruct', { modelDir: await temporaryFolder() }));
+  // By a relative path where the package lies below, as node_modules does for most.
+  const below = relative(process.cwd(), packaged);
+  const ways =
+    'give its folder with --tokenizer DIR (tokenizer.json and tokenizer_config.json from the model; for a GGUF file, "python -m trainer ' +
+    `prepare" writes them; for a model of the Qwen2.5 family, --tokenizer ${below.startsWith('..') ? packaged : below}), or name a Qwen2.5 instruct model`;
   await assert.rejects(tokenizerFolder('someone/model'), {
     name: 'InputError',
-    message:
-      '--base: got "someone/model", whose tokenizer is not here; give its folder with --tokenizer (tokenizer.json and tokenizer_config.json ' +
-      'from the model; for a GGUF file, "python -m trainer prepare" writes them), or name a Qwen2.5 instruct model',
+    message: `--base: got "someone/model", whose tokenizer is not here; ${ways}`,
   });
+  const bare = await temporaryFolder();
+  for (const base of [bare, relative(process.cwd(), bare)]) {
+    await assert.rejects(tokenizerFolder(base), {
+      name: 'InputError',
+      message: `--base: got ${JSON.stringify(base)}, a folder without tokenizer.json; ${ways}`,
+    });
+  }
+  assert.equal(await tokenizerFolder(bare, { tokenizer: packaged }), packaged);
 });

@@ -1,6 +1,7 @@
 import assert from 'node:assert/strict';
+import { existsSync } from 'node:fs';
 import { cp, readFile, readdir, writeFile } from 'node:fs/promises';
-import { join } from 'node:path';
+import { dirname, join } from 'node:path';
 import { test } from 'node:test';
 import { sha256 } from '../../src/core/hash.js';
 import { type ExportSource, checkExport, fetchExport, folderSource, follow, launch } from '../../train/index.js';
@@ -103,4 +104,88 @@ test('a source that ends early is said to, and the next attempt goes on', async 
   const out = join(await temporaryFolder(), 'export');
   await assert.rejects(fetchExport(short, out), { message: `${GRAPH}: ended 500 bytes early; the same command goes on` });
   await fetchExport(whole, out);
+});
+
+/** Sends a piece before those of the export that it stands for. */
+function intruding(from: string, path: string, bytes = new TextEncoder().encode('x')): ExportSource {
+  const whole = folderSource(from);
+  return {
+    manifest: () => whole.manifest(),
+    read: async function* (ranges) {
+      yield { path, bytes };
+      yield* whole.read(ranges);
+    },
+  };
+}
+
+test('a source that sends what was not asked for writes nothing, neither outside the folder nor in it', async () => {
+  const from = await madeExport(3000);
+  const home = await temporaryFolder();
+  const absolute = join(home, 'absolute');
+  // One level up from .unfinished is the export's folder, two levels up is beside it.
+  for (const path of [
+    '../../beside',
+    '../inside',
+    'onnx/../../beside',
+    absolute,
+    'other.md',
+    'export.json',
+    '',
+    '.',
+    'golden.jsonl',
+    `./${GRAPH}`,
+  ]) {
+    const out = join(home, 'export');
+    await assert.rejects(fetchExport(intruding(from, path), out), {
+      name: 'InputError',
+      message: `${out}: the source sent ${JSON.stringify(path)}, which was not asked for; nothing of it is written`,
+    });
+    assert.deepEqual(await readdir(home), ['export'], path);
+    assert.deepEqual((await readdir(out)).toSorted(), ['.unfinished', 'golden.jsonl'], path);
+    const work = join(out, '.unfinished');
+    assert.deepEqual((await readdir(work)).toSorted(), ['export.json', 'model-card.md', 'onnx'], path);
+    assert.deepEqual(await readFile(join(work, 'export.json')), await readFile(join(from, 'export.json')), path);
+    assert.equal(existsSync(join(dirname(home), 'beside')), false);
+  }
+});
+
+test('bytes beyond what export.json lists are not written, before the end of a file or behind it', async () => {
+  const from = await madeExport(3000);
+  const out = join(await temporaryFolder(), 'export');
+  await assert.rejects(fetchExport(intruding(from, GRAPH, new Uint8Array(3001)), out), {
+    name: 'InputError',
+    message: `${GRAPH}: the source sent 1 bytes more than export.json lists; none of the last piece is written`,
+  });
+  assert.equal((await readFile(join(out, '.unfinished', GRAPH))).length, 0);
+  const whole = folderSource(from);
+  const behind: ExportSource = {
+    manifest: () => whole.manifest(),
+    read: async function* (ranges) {
+      yield* whole.read(ranges);
+      yield { path: GRAPH, bytes: new Uint8Array(5) };
+    },
+  };
+  await assert.rejects(fetchExport(behind, out), {
+    message: `${GRAPH}: the source sent 5 bytes more than export.json lists; none of the last piece is written`,
+  });
+  assert.deepEqual(await readFile(join(out, GRAPH)), await readFile(join(from, GRAPH)));
+  assert.equal(existsSync(join(out, '.unfinished', GRAPH)), false);
+  await fetchExport(whole, out);
+});
+
+test('an export that lists a file twice, or export.json itself, is not fetched', async () => {
+  const from = await madeExport(1000);
+  const listed = JSON.parse(await readFile(join(from, 'export.json'), 'utf8')) as { files: { path: string }[] };
+  for (const [path, message] of [
+    ['export.json', 'lists export.json itself'],
+    [GRAPH, `lists ${GRAPH} twice`],
+  ] as const) {
+    const out = join(await temporaryFolder(), 'export');
+    const manifest = JSON.stringify({ ...listed, files: [...listed.files, { ...listed.files[0], path }] });
+    await assert.rejects(fetchExport({ ...folderSource(from), manifest: () => Promise.resolve(manifest) }, out), {
+      name: 'InputError',
+      message: `${join(out, '.unfinished', 'export.json')}, field files: ${message}`,
+    });
+    assert.deepEqual(await readdir(out), ['.unfinished']);
+  }
 });

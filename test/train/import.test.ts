@@ -95,6 +95,13 @@ test('the same export gives the same bytes; a second import of the name is refus
   assert.deepEqual(await readdir(join(one, 'verifiers')), ['tiny']);
 });
 
+test('an empty folder in an export is let be, and does not come with the verifier', async () => {
+  const [folder, modelDir] = [await copyOf(made), await temporaryFolder()];
+  await mkdir(join(folder, 'onnx', 'int8', 'parts'), { recursive: true });
+  const { out } = await importVerifier(folder, { seed: 13, modelDir, variants: ['fp32'] });
+  assert.deepEqual(await readdir(join(out, 'onnx')), ['fp32']);
+});
+
 test('a folder that a killed import left behind is not listed, and the next import clears it away', async () => {
   const modelDir = await temporaryFolder();
   await mkdir(join(modelDir, 'verifiers/.tiny.importing/.unfinished/onnx'), { recursive: true });

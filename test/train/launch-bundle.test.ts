@@ -4,7 +4,7 @@ import { readFile, readdir, rename, utimes, writeFile } from 'node:fs/promises';
 import { dirname, join } from 'node:path';
 import { test } from 'node:test';
 import { checkExport, checkedJob, launch, packJob } from '../../train/index.js';
-import { hopgateJson } from '../support/cli.js';
+import { hopgate, hopgateJson } from '../support/cli.js';
 import { fakeJob } from '../support/fake-job.js';
 import { temporaryFolder } from '../support/files.js';
 
@@ -26,6 +26,17 @@ test('a bundle unpacked in an empty folder runs by its own run.sh', async () => 
   assert.equal(exported.metrics.steps, 4);
   // What arrived is still the job that was planned.
   assert.equal((await checkedJob(join(elsewhere, 'job'))).sha256, (await checkedJob(job)).sha256);
+});
+
+test('the next step names the job, whose rows the import compares; a job’s own README says the same', async () => {
+  const job = await fakeJob({}, "it's a job");
+  const quoted = String.raw`'${dirname(job)}/it'\''s a job'`;
+  const bundled = await hopgate(['verifier', 'train', job, '--launcher', 'bundle']);
+  assert.ok(bundled.stdout.endsWith(`\nthen: hopgate verifier import EXPORT --job ${quoted}\n${job}.zip\n`), bundled.stdout);
+  const trained = await hopgate(['verifier', 'train', job, '--out', join(dirname(job), 'made')]);
+  const end = `\nthen: hopgate verifier import ${join(dirname(job), 'made')} --job ${quoted}\n${join(dirname(job), 'made')}\n`;
+  assert.ok(trained.stdout.endsWith(end), trained.stdout);
+  assert.match(await readFile(join(job, 'README.md'), 'utf8'), /`hopgate verifier import EXPORT --job JOB` \(that folder, and this one\)/);
 });
 
 test('equal jobs give equal bytes, whenever and wherever they were written, without what a run left behind', async () => {

@@ -3,7 +3,7 @@ import { readFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { test } from 'node:test';
 import { type JobRow, readJobRows } from '../../src/core/verifier-job.js';
-import { planHead, preflight } from '../../train/index.js';
+import { nextStep, planHead, preflight } from '../../train/index.js';
 import { temporaryFile, temporaryFolder } from '../support/files.js';
 import { smallTokenizer } from '../support/small-tokenizer.js';
 
@@ -25,6 +25,9 @@ test('the rows of V-StopRAG: question, loop and evidence, no label token, and th
   const wanted = await options();
   const { plan, chat, manifest } = await planHead('stoprag', await lines(ROWS), { ...wanted, devShare: 0.2 });
   assert.deepEqual([plan.task, plan.labels, plan.label_ids], ['stoprag', ['continue', 'stop'], {}]);
+  // No verifier comes of a head, so no import is named.
+  assert.equal(await nextStep(wanted.out, 'export'), null);
+  assert.match(await readFile(join(wanted.out, 'README.md'), 'utf8'), /\. The export lies in `export\/`\.\n/);
   // 20 questions, a fifth of them held out, two rows each.
   assert.deepEqual([plan.counts.train, plan.counts.dev], [32, 8]);
   const { learning_rate: rate, max_length: length, max_steps: steps, gradient_checkpointing: checkpointing } = plan.settings;

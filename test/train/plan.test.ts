@@ -183,6 +183,15 @@ test('P50: a plan above --max-minutes is refused, with what it would take, and n
     message: `about ${minutes} GPU minutes (1000 steps, ${tokens} tokens), above --max-minutes 1; fewer --max-steps or a smaller --base, and nothing is written`,
   });
   assert.equal(existsSync(out), false);
+  // A finished job is measured too: --resume is no way round the limit.
+  await verifierJob({ settings, out });
+  const before = await readFile(join(out, 'manifest.json'), 'utf8');
+  await assert.rejects(verifierJob({ settings, out, resume: true, maxMinutes: 0.001 }), {
+    name: 'CheckFailedError',
+    message: `about ${minutes} GPU minutes (1000 steps, ${tokens} tokens), above --max-minutes 0.001; fewer --max-steps or a smaller --base, and nothing is written`,
+  });
+  await verifierJob({ settings, out, resume: true, maxMinutes: minutes as number });
+  assert.equal(await readFile(join(out, 'manifest.json'), 'utf8'), before);
 });
 
 test('P50: --max-minutes is refused where the base’s size is not known: no number is made up', async () => {

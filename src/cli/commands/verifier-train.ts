@@ -12,6 +12,7 @@ import {
   launch,
   launchableJob,
   launchedJob,
+  nextStep,
   writeBundle,
 } from '../../../train/index.js';
 import type { Command, CommandResult, CommonFlags, Progress, Terminal } from '../command.js';
@@ -61,7 +62,7 @@ export const verifierTrain: Command = {
     const launched = await launch(dir, options);
     const where = launched.address ?? 'this machine';
     terminal.note(`job ${launched.handle.id} ${launched.attached ? 'found' : 'started'} (${where})`);
-    if (args.detach !== true) return finished(launched, args['on-interrupt'] as 'stop' | 'leave', terminal);
+    if (args.detach !== true) return finished(launched, { dir, onInterrupt: args['on-interrupt'] as 'stop' | 'leave', terminal });
     terminal.print(`${launched.handle.id}\nthe same command without --detach follows it; --status says how it stands, --stop ends it`);
     return resultOf(launched, (await launched.handle.status()).state);
   },
@@ -74,8 +75,11 @@ async function standing(launched: Launched, stop: boolean, terminal: Terminal): 
   return { ...resultOf(launched, state), warnings: yet === null ? [] : [`not stopped yet: ${yet}`] };
 }
 
-async function finished(launched: Launched, onInterrupt: 'stop' | 'leave', terminal: Terminal): Promise<CommandResult> {
-  const steps = terminal.progress('train');
+async function finished(
+  launched: Launched,
+  { dir, onInterrupt, terminal }: { dir: string; onInterrupt: 'stop' | 'leave'; terminal: Terminal },
+): Promise<CommandResult> {
+  const steps = terminal.progress('train', { lines: true });
   let fetching: Progress | undefined;
   const warnings: string[] = [];
   try {
@@ -100,6 +104,7 @@ async function finished(launched: Launched, onInterrupt: 'stop' | 'leave', termi
     terminal.print(
       `${rows} rows, ${taken} steps; ${dev.rows} dev rows: macro-F1 ${figure(dev.macro_f1)}, accuracy ${figure(dev.accuracy)}`,
     );
+    await printNext(dir, launched.out, terminal);
     terminal.print(launched.out);
     const bytes = made.files.reduce((sum, file) => sum + file.bytes, 0);
     return {
@@ -134,9 +139,14 @@ async function bundle(dir: string, args: { [name: string]: unknown } & CommonFla
     ['notebook', 'a notebook that has the packages'],
   ];
   for (const [name, where] of lines) terminal.print(`${where}:\n    ${made.commands[name]}`);
-  terminal.print('then: hopgate verifier import EXPORT');
+  await printNext(dir, 'EXPORT', terminal);
   terminal.print(made.file);
   return { out: made.file, counts: { files: job.files.length, bytes: made.bytes }, quarantined: {}, warnings: [], ...made };
+}
+
+async function printNext(job: string, exported: string, terminal: Terminal): Promise<void> {
+  const command = await nextStep(job, exported);
+  if (command !== null) terminal.print(`then: ${command}`);
 }
 
 function resultOf({ handle, launcher, address, attached, out }: Launched, state: string): CommandResult {
