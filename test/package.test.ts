@@ -11,7 +11,7 @@ const npm = process.platform === 'win32' ? 'npm.cmd' : 'npm';
 
 test(
   'P61: the packed artefact installs without scripts into an empty project; its command, doors and types work there',
-  { timeout: 300_000 },
+  { timeout: 900_000 },
   async (t) => {
     const reachable = spawnSync(npm, ['ping', '--fetch-timeout=10000', '--fetch-retries=0'], { encoding: 'utf8' });
     if (reachable.status !== 0) return t.skip('needs registry: npm ping failed');

@@ -19,7 +19,7 @@ before(
     dir = join(await mkdtemp(join(tmpdir(), 'hopgate-demo-')), 'demo');
     ran = await hopgate(['demo', '--out', dir], { env });
   },
-  { timeout: 300_000 },
+  { timeout: 900_000 },
 );
 
 test('the demo goes the whole way and its last line is the page', async () => {

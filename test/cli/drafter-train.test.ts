@@ -41,7 +41,7 @@ async function killedAfter(args: readonly string[], ms: number): Promise<boolean
   return signal === 'SIGKILL';
 }
 
-test('P74: killed ten times and resumed, it gives the bytes of an undisturbed run', { timeout: 300_000 }, async () => {
+test('P74: killed ten times and resumed, it gives the bytes of an undisturbed run', { timeout: 900_000 }, async () => {
   const { root, file } = await claimsFile(100);
   const args = (out: string): string[] => {
     const fit = ['--epochs', '30', '--patience', '0', '--checkpoint-every', '1', '--backend', 'wasm', '--learning-curve', '50'];
