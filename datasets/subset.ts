@@ -1,7 +1,6 @@
 import { writeFileAtomic } from '../src/core/output-folder.js';
-import { InputError } from '../src/core/errors.js';
 import { canonicalJson, sha256 } from '../src/core/hash.js';
-import { readLines } from '../src/core/jsonl.js';
+import { readJsonLines } from '../src/core/jsonl.js';
 import type { HopRecord } from '../src/core/records.js';
 import { normaliseTitle } from '../src/core/text.js';
 import { z } from 'zod';
@@ -40,21 +39,10 @@ export interface SubsetCheck {
 /** Reads a subset manifest. Throws InputError that names line and field. */
 export async function openSubset(file: string): Promise<SubsetCheck> {
   const hashes = new Map<string, string[]>();
-  for await (const { line, text } of readLines(file)) {
-    let value: unknown;
-    try {
-      value = JSON.parse(text);
-    } catch {
-      throw new InputError('not JSON, expected {question_id, row, sha256}', { file, line });
-    }
-    const parsed = entrySchema.safeParse(value);
-    if (!parsed.success) {
-      const [issue] = parsed.error.issues;
-      throw new InputError(issue?.message ?? 'invalid', { file, line, field: issue?.path.join('.') });
-    }
-    const known = hashes.get(parsed.data.question_id);
-    if (known) known.push(parsed.data.sha256);
-    else hashes.set(parsed.data.question_id, [parsed.data.sha256]);
+  for await (const { value } of readJsonLines(file, entrySchema)) {
+    const known = hashes.get(value.question_id);
+    if (known) known.push(value.sha256);
+    else hashes.set(value.question_id, [value.sha256]);
   }
   return {
     record: (record) => {

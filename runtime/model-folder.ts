@@ -1,6 +1,7 @@
 import { readFile, stat } from 'node:fs/promises';
 import { basename, join, resolve } from 'node:path';
 import { z } from 'zod';
+import { parsedJson } from '../src/core/parse.js';
 import { InputError, shown } from '../src/core/errors.js';
 import { hashFile, sha256 } from '../src/core/hash.js';
 import { POOLINGS, type Pooling } from './pooling.js';
@@ -133,16 +134,7 @@ async function optional<T>(folder: string, name: string, schema: z.ZodType<T>): 
   } catch {
     return undefined;
   }
-  let value: unknown;
-  try {
-    value = JSON.parse(content);
-  } catch (error) {
-    throw new InputError(`not JSON (${(error as Error).message})`, { file });
-  }
-  const parsed = schema.safeParse(value);
-  if (parsed.success) return parsed.data;
-  const issue = parsed.error.issues[0];
-  throw new InputError(issue?.message ?? 'invalid', { file, field: issue?.path.join('.') });
+  return parsedJson(schema, content, { file });
 }
 
 function missing(folder: string, name: string): never {

@@ -1,4 +1,4 @@
-import type { VerifierFields } from '../src/core/verifier-fields.js';
+import { VERIFIER_FIELDS, type VerifierFields } from '../src/core/verifier-fields.js';
 import type { LabelTokens } from './verifier-scorer.js';
 import type { TreePrompt } from './verifier-tree.js';
 
@@ -53,29 +53,13 @@ export function keptPrompts(source: PromptSource): KeptPrompts {
 /** Two beginnings that no tokenizer reads alike. */
 const PROBES = ['A', 'z'] as const;
 
-const CLAIM_FIELDS = [
-  'question',
-  'answer_candidate',
-  'expected_claim',
-  'expected_page',
-  'expected_target',
-  'expected_target_role',
-] as const;
-const FIELDS = [...CLAIM_FIELDS, 'evidence_page', 'evidence_sentence'] as const;
+/** What the prompts of one claim share. */
+const CLAIM_FIELDS = VERIFIER_FIELDS.slice(0, VERIFIER_FIELDS.indexOf('evidence_page'));
 
-const EMPTY: VerifierFields = {
-  question: '',
-  answer_candidate: '',
-  expected_claim: '',
-  expected_page: '',
-  expected_target: '',
-  expected_target_role: '',
-  evidence_page: '',
-  evidence_sentence: '',
-};
+const EMPTY = Object.fromEntries(VERIFIER_FIELDS.map((name) => [name, ''])) as VerifierFields;
 
 /** The fields with `probe` in place of every one from `from` on. */
 function probed(fields: VerifierFields, from: keyof VerifierFields, probe: string): VerifierFields {
-  const first = FIELDS.indexOf(from);
-  return { ...fields, ...Object.fromEntries(FIELDS.slice(first).map((field) => [field, probe])) };
+  const first = VERIFIER_FIELDS.indexOf(from);
+  return { ...fields, ...Object.fromEntries(VERIFIER_FIELDS.slice(first).map((field) => [field, probe])) };
 }

@@ -1,6 +1,6 @@
 import { z } from 'zod';
-import { InputError, shown } from '../src/core/errors.js';
-import { readLines } from '../src/core/jsonl.js';
+import { InputError } from '../src/core/errors.js';
+import { readJsonLines } from '../src/core/jsonl.js';
 import { random } from '../src/core/random.js';
 import { type ChatEncoder, type HeadTask, headContents, headEvidence, headText } from '../src/prompts/index.js';
 import type { PlannedRows } from './job-rows.js';
@@ -35,7 +35,7 @@ const NEEDED = { stoprag: ['question', 'evidence', 'loop'], simrag: ['question',
 /** Reads and encodes the rows of a two-way head. Throws InputError that names the line. */
 export async function readHeadRows(file: string, task: HeadTask, chat: ChatEncoder, options: HeadRowOptions): Promise<PlannedRows> {
   const lines: { line: number; row: HeadRow }[] = [];
-  for await (const { line, text } of readLines(file)) lines.push({ line, row: parse(text, file, line) });
+  for await (const { line, value: row } of readJsonLines(file, headRow)) lines.push({ line, row });
   const splits = splitsOf(lines, file, options);
   const planned: PlannedRows = { train: [], dev: [] };
   for (const [at, { line, row }] of lines.entries()) {
@@ -71,17 +71,4 @@ function splitsOf(lines: readonly { line: number; row: HeadRow }[], file: string
   const groups = [...new Set(lines.map(({ row }) => row.question ?? row.text ?? ''))];
   const dev = new Set(random(seed, 'head-dev').sample(groups, Math.round(devShare * groups.length)));
   return lines.map(({ row }) => (dev.has(row.question ?? row.text ?? '') ? 'dev' : 'train'));
-}
-
-function parse(text: string, file: string, line: number): HeadRow {
-  let value: unknown;
-  try {
-    value = JSON.parse(text);
-  } catch {
-    throw new InputError(`got ${shown(text, 60)}, expected one JSON object`, { file, line });
-  }
-  const parsed = headRow.safeParse(value);
-  if (parsed.success) return parsed.data;
-  const issue = parsed.error.issues[0];
-  throw new InputError(issue?.message ?? 'invalid', { file, line, field: issue?.path.join('.') || undefined });
 }

@@ -1,7 +1,8 @@
 import { readFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { z } from 'zod';
-import { InputError, shown } from '../src/core/errors.js';
+import { parsedJson } from '../src/core/parse.js';
+import { InputError, fromSystem, shown } from '../src/core/errors.js';
 import { readSafetensors } from '../src/core/safetensors.js';
 import type { VerifierExport } from '../src/core/verifier-export.js';
 
@@ -45,19 +46,12 @@ const adapterConfig = z.looseObject({ r: z.int(), target_modules: z.union([z.str
 
 async function checkConfig(folder: string, { rank, targets }: { rank: number; targets: readonly string[] }): Promise<void> {
   const file = join(folder, 'adapter', 'adapter_config.json');
-  let value: unknown;
-  try {
-    value = JSON.parse(await readFile(file, 'utf8'));
-  } catch (error) {
-    throw new InputError(`not JSON (${(error as Error).message})`, { file });
-  }
-  const parsed = adapterConfig.safeParse(value);
-  if (!parsed.success) {
-    const issue = parsed.error.issues[0];
-    throw new InputError(issue?.message ?? 'invalid', { file, field: issue?.path.join('.') });
-  }
-  if (parsed.data.r !== rank) throw new InputError(`got rank ${parsed.data.r}, expected ${rank} as in export.json`, { file, field: 'r' });
-  const got = [parsed.data.target_modules].flat().toSorted();
+  const content = await readFile(file, 'utf8').catch((error: unknown) => {
+    throw fromSystem(error, file);
+  });
+  const config = parsedJson(adapterConfig, content, { file });
+  if (config.r !== rank) throw new InputError(`got rank ${config.r}, expected ${rank} as in export.json`, { file, field: 'r' });
+  const got = [config.target_modules].flat().toSorted();
   if (JSON.stringify(got) !== JSON.stringify(targets.toSorted()))
     throw new InputError(`got ${shown(got)}, expected ${shown(targets.toSorted())} as in export.json`, { file, field: 'target_modules' });
 }

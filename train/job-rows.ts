@@ -1,7 +1,7 @@
 import type { LabelRow } from '../src/core/labels.js';
 import { InputError } from '../src/core/errors.js';
 import type { JobRow } from '../src/core/verifier-job.js';
-import type { VerifierFields } from '../src/core/verifier-fields.js';
+import { fieldsOf } from '../src/core/verifier-fields.js';
 import type { VerifierTokens } from '../src/prompts/index.js';
 
 /** A row of a job with what is known of it beyond its line. */
@@ -19,20 +19,6 @@ export interface PlannedRows {
 /** The name of a label row: the columns that tell it from every other. */
 export function labelRowName(row: LabelRow): string {
   return [row.dataset, row.row, row.question_id, row.claim, row.form, row.page_index, row.sentence_index].join('/');
-}
-
-/** The columns of a label row that the verifier reads. */
-export function fieldsOf(row: LabelRow): VerifierFields {
-  return {
-    question: row.question,
-    answer_candidate: row.answer_candidate,
-    expected_claim: row.expected_claim,
-    expected_page: row.expected_page,
-    expected_target: row.expected_target,
-    expected_target_role: row.expected_target_role,
-    evidence_page: row.evidence_page,
-    evidence_sentence: row.evidence_sentence,
-  };
 }
 
 /** Renders and encodes a label row. Throws InputError that names the row. */

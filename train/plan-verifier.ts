@@ -1,5 +1,6 @@
 import { existsSync } from 'node:fs';
 import { dirname, isAbsolute, join } from 'node:path';
+import { fieldsOf } from '../src/core/verifier-fields.js';
 import { CheckFailedError, InputError } from '../src/core/errors.js';
 import { LABELS } from '../src/core/labels.js';
 import type { Manifest } from '../src/core/manifest.js';
@@ -20,7 +21,7 @@ import { baseShape } from './base-shape.js';
 import { type GpuAssumptions, estimateRun } from './estimate.js';
 import { goldenRows } from './golden-rows.js';
 import { readHeadRows } from './head-rows.js';
-import { type PlannedRow, type PlannedRows, fieldsOf, labelRowName, plannedRow } from './job-rows.js';
+import { type PlannedRow, type PlannedRows, labelRowName, plannedRow } from './job-rows.js';
 import { jobScripts } from './job-scripts.js';
 import { type Fault, planFaults, refuseFaults, rowChecker } from './preflight.js';
 import { type GivenSettings, settingsOf } from './settings.js';

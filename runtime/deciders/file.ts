@@ -1,6 +1,6 @@
 import { z } from 'zod';
 import { InputError, shown } from '../../src/core/errors.js';
-import { readLines } from '../../src/core/jsonl.js';
+import { readJsonLines } from '../../src/core/jsonl.js';
 import type { Decider } from './decider.js';
 import { DEFAULT_THRESHOLD } from './verdict.js';
 
@@ -119,20 +119,9 @@ export async function fileDecider(path: string, options: FileDeciderOptions = {}
 async function readEntries(path: string, threshold: number): Promise<{ entries: Entries; lines: number; repeated: number }> {
   const entries: Entries = new Map();
   let [lines, repeated] = [0, 0];
-  for await (const { line, text } of readLines(path)) {
+  for await (const { line, value } of readJsonLines(path, entrySchema)) {
     lines++;
-    let value: unknown;
-    try {
-      value = JSON.parse(text);
-    } catch {
-      throw new InputError(`got ${shown(text, 60)}, expected one JSON object`, { file: path, line });
-    }
-    const parsed = entrySchema.safeParse(value);
-    if (!parsed.success) {
-      const issue = parsed.error.issues[0];
-      throw new InputError(issue?.message ?? 'invalid', { file: path, line, field: issue?.path.join('.') });
-    }
-    const { question_id: id, row = null, loop, covered, p } = parsed.data;
+    const { question_id: id, row = null, loop, covered, p } = value;
     if (p !== undefined && p >= threshold !== covered) {
       throw new InputError(
         `got covered ${covered} with p ${p}, expected covered ${!covered} at the threshold ${threshold}; --threshold sets another`,

@@ -1,6 +1,6 @@
 import { z } from 'zod';
-import { InputError, shown } from '../core/errors.js';
-import { readLines } from '../core/jsonl.js';
+import { InputError } from '../core/errors.js';
+import { readJsonLines } from '../core/jsonl.js';
 
 const entrySchema = z.object({
   question_id: z.string().min(1),
@@ -24,19 +24,8 @@ export interface FollowUps {
 export async function readFollowUps(path: string): Promise<FollowUps> {
   const byQuestion = new Map<string, readonly string[]>();
   const sources = new Set<string>();
-  for await (const { line, text } of readLines(path)) {
-    let value: unknown;
-    try {
-      value = JSON.parse(text);
-    } catch {
-      throw new InputError(`got ${shown(text, 60)}, expected one JSON object`, { file: path, line });
-    }
-    const parsed = entrySchema.safeParse(value);
-    if (!parsed.success) {
-      const issue = parsed.error.issues[0];
-      throw new InputError(issue?.message ?? 'invalid', { file: path, line, field: issue?.path.join('.') });
-    }
-    const { question_id: id, followups, source } = parsed.data;
+  for await (const { line, value } of readJsonLines(path, entrySchema)) {
+    const { question_id: id, followups, source } = value;
     const known = byQuestion.get(id);
     if (known && JSON.stringify(known) !== JSON.stringify(followups)) {
       throw new InputError('other follow-ups than on an earlier line for the same question', { file: path, line, questionId: id });

@@ -1,7 +1,9 @@
 import { type FileHandle, open, writeFile } from 'node:fs/promises';
 import { createInterface } from 'node:readline';
+import type { z } from 'zod';
 import { type Columns, type Row, rowParser } from './columns.js';
-import { InputError, fromSystem, shown } from './errors.js';
+import { InputError, fromSystem } from './errors.js';
+import { parsedLine } from './parse.js';
 
 /**
  * The lines of a UTF-8 text file with their one-based numbers; blank lines are passed over. Throws InputError that names the file when it
@@ -35,20 +37,15 @@ async function openFile(path: string): Promise<FileHandle> {
 /** Reads JSON lines that have exactly these columns. Throws InputError that names line and field. */
 export async function* readJsonl<C extends Columns>(path: string, columns: C): AsyncGenerator<Row<C>> {
   const parser = rowParser(columns);
-  for await (const { line, text } of readLines(path)) {
-    let value: unknown;
-    try {
-      value = JSON.parse(text);
-    } catch {
-      throw new InputError(`got ${shown(text, 60)}, expected one JSON object`, { file: path, line });
-    }
-    const parsed = parser.safeParse(value);
-    if (!parsed.success) {
-      const issue = parsed.error.issues[0];
-      throw new InputError(issue?.message ?? 'invalid', { file: path, line, field: issue?.path.join('.') });
-    }
-    yield parsed.data;
-  }
+  for await (const { value } of readJsonLines(path, parser)) yield value;
+}
+
+/** Reads JSON lines of one form, with their numbers. Throws InputError that names line and field. */
+export async function* readJsonLines<Schema extends z.ZodType>(
+  path: string,
+  schema: Schema,
+): AsyncGenerator<{ line: number; value: z.infer<Schema> }> {
+  for await (const { line, text } of readLines(path)) yield { line, value: parsedLine(schema, text, { file: path, line }) };
 }
 
 export async function writeJsonl(path: string, rows: Iterable<unknown> | AsyncIterable<unknown>): Promise<number> {

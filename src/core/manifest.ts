@@ -1,6 +1,7 @@
 import { readFile, readdir } from 'node:fs/promises';
 import { join } from 'node:path';
 import { z } from 'zod';
+import { parsedJson } from './parse.js';
 import { InputError } from './errors.js';
 import { hashFile } from './hash.js';
 
@@ -78,25 +79,15 @@ export async function readManifest(folder: string, kind?: Kind | readonly Kind[]
     const hint = names.includes(UNFINISHED_NAME) ? ': the run that makes it was interrupted; the same command with --resume goes on' : '';
     throw new InputError(`no manifest.json, so not a finished output folder of this product${hint}`, { file: folder });
   }
-  let value: unknown;
-  try {
-    value = JSON.parse(content);
-  } catch (error) {
-    throw new InputError(`not JSON (${(error as Error).message})`, { file });
-  }
-  const parsed = manifestSchema.safeParse(value);
-  if (!parsed.success) {
-    const issue = parsed.error.issues[0];
-    throw new InputError(issue?.message ?? 'invalid', { file, field: issue?.path.join('.') });
-  }
+  const manifest = parsedJson(manifestSchema, content, { file });
   const kinds = kind === undefined ? undefined : [kind].flat();
-  if (kinds && !kinds.includes(parsed.data.kind)) {
+  if (kinds && !kinds.includes(manifest.kind)) {
     throw new InputError(
-      `got a folder of kind ${JSON.stringify(parsed.data.kind)}, expected ${kinds.map((one) => JSON.stringify(one)).join(' or ')}`,
+      `got a folder of kind ${JSON.stringify(manifest.kind)}, expected ${kinds.map((one) => JSON.stringify(one)).join(' or ')}`,
       { file },
     );
   }
-  return parsed.data;
+  return manifest;
 }
 
 /**

@@ -1,6 +1,7 @@
 import { readFile, stat } from 'node:fs/promises';
 import { join } from 'node:path';
 import { z } from 'zod';
+import { parsedJson } from './parse.js';
 import { type DownloadOptions, download, dropDownload, keepDownload } from './download.js';
 import { InputError } from './errors.js';
 import { hashFile } from './hash.js';
@@ -113,18 +114,7 @@ export async function readLock(folder: string): Promise<LockEntry[]> {
   const file = join(folder, LOCK_NAME);
   const content = await readFile(file, 'utf8').catch(() => undefined);
   if (content === undefined) return [];
-  let value: unknown;
-  try {
-    value = JSON.parse(content);
-  } catch (error) {
-    throw new InputError(`not JSON (${(error as Error).message})`, { file });
-  }
-  const parsed = lockSchema.safeParse(value);
-  if (!parsed.success) {
-    const [issue] = parsed.error.issues;
-    throw new InputError(issue?.message ?? 'invalid', { file, field: issue?.path.join('.') });
-  }
-  return parsed.data.files;
+  return parsedJson(lockSchema, content, { file }).files;
 }
 
 /** Hashes a file again. Throws InputError when it is not what `expected` says. */

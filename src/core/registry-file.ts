@@ -1,5 +1,6 @@
 import { readFileSync } from 'node:fs';
 import type { z } from 'zod';
+import { parsed } from './parse.js';
 import { InputError } from './errors.js';
 
 /** Reads a registry of published files. Throws InputError that names the field. */
@@ -10,8 +11,5 @@ export function readRegistry<Schema extends z.ZodType>(file: string, schema: Sch
   } catch (error) {
     throw new InputError(`cannot be read as JSON (${(error as Error).message})`, { file });
   }
-  const parsed = schema.safeParse(value);
-  if (parsed.success) return parsed.data;
-  const [issue] = parsed.error.issues;
-  throw new InputError(issue?.message ?? 'invalid', { file, field: issue?.path.join('.') });
+  return parsed(schema, value, { file });
 }

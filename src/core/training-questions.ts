@@ -1,7 +1,6 @@
 import { z } from 'zod';
-import { InputError } from './errors.js';
 import { sha256 } from './hash.js';
-import { readLines } from './jsonl.js';
+import { readJsonLines } from './jsonl.js';
 import { type Manifest, checkedFile } from './manifest.js';
 import { normaliseSentence } from './text.js';
 
@@ -35,20 +34,7 @@ export function learntFrom(lines: Iterable<Line>): LearntFrom {
 export async function readTrainingQuestions(folder: string, manifest: Manifest): Promise<LearntFrom> {
   const file = await checkedFile(folder, manifest, TRAINING_QUESTIONS);
   const lines: Line[] = [];
-  for await (const { line, text } of readLines(file)) {
-    let value: unknown;
-    try {
-      value = JSON.parse(text);
-    } catch (error) {
-      throw new InputError(`not JSON (${(error as Error).message})`, { file, line });
-    }
-    const parsed = lineSchema.safeParse(value);
-    if (!parsed.success) {
-      const [issue] = parsed.error.issues;
-      throw new InputError(issue?.message ?? 'invalid', { file, line, field: issue?.path.join('.') });
-    }
-    lines.push(parsed.data);
-  }
+  for await (const { value } of readJsonLines(file, lineSchema)) lines.push(value);
   return learntFrom(lines);
 }
 

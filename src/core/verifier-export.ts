@@ -1,8 +1,9 @@
 import { readFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { z } from 'zod';
+import { parsed } from './parse.js';
 import { InputError, shown } from './errors.js';
-import { readLines } from './jsonl.js';
+import { readJsonLines } from './jsonl.js';
 import { fileName } from './pinned-files.js';
 import { verifierFields } from './verifier-fields.js';
 
@@ -130,14 +131,7 @@ type Check = readonly [field: string, value: readonly number[] | string, labels:
 
 async function readRows<T>(file: string, schema: z.ZodType<T>, checks: (row: T) => readonly Check[]): Promise<T[]> {
   const rows: T[] = [];
-  for await (const { line, text } of readLines(file)) {
-    let value: unknown;
-    try {
-      value = JSON.parse(text);
-    } catch {
-      throw new InputError(`got ${shown(text, 60)}, expected one JSON object`, { file, line });
-    }
-    const row = parsed(schema, value, { file, line });
+  for await (const { line, value: row } of readJsonLines(file, schema)) {
     for (const [field, got, labels] of checks(row)) {
       if (typeof got === 'string') {
         if (!labels.includes(got)) throw new InputError(`got ${shown(got)}, expected one of ${labels.join(', ')}`, { file, line, field });
@@ -162,11 +156,4 @@ async function readJson(file: string, missing: string): Promise<unknown> {
   } catch (error) {
     throw new InputError(`not JSON (${(error as Error).message})`, { file });
   }
-}
-
-function parsed<T>(schema: z.ZodType<T>, value: unknown, place: { file: string; line?: number }): T {
-  const result = schema.safeParse(value);
-  if (result.success) return result.data;
-  const issue = result.error.issues[0];
-  throw new InputError(issue?.message ?? 'invalid', { ...place, field: issue?.path.join('.') });
 }

@@ -1,8 +1,9 @@
 import { readFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { z } from 'zod';
-import { InputError, shown } from './errors.js';
-import { readLines } from './jsonl.js';
+import { parsedJson } from './parse.js';
+import { InputError } from './errors.js';
+import { readJsonLines } from './jsonl.js';
 import { VARIANTS } from './verifier-export.js';
 import { verifierFields } from './verifier-fields.js';
 
@@ -121,24 +122,11 @@ export async function readVerifierPlan(job: string): Promise<VerifierPlan> {
   const content = await readFile(file, 'utf8').catch(() => {
     throw new InputError('no plan.json: not a job folder of verifier plan', { file: job });
   });
-  return parse(verifierPlan, content, { file });
+  return parsedJson(verifierPlan, content, { file });
 }
 
 /** Reads one of a job's files of rows. Throws InputError that names file, line and field. */
 export async function* readJobRows(job: string, name: (typeof JOB_ROWS)[number]): AsyncGenerator<{ line: number; row: JobRow }> {
   const file = join(job, `${name}.jsonl`);
-  for await (const { line, text } of readLines(file)) yield { line, row: parse(jobRow, text, { file, line }) };
-}
-
-function parse<T>(schema: z.ZodType<T>, text: string, place: { file: string; line?: number }): T {
-  let value: unknown;
-  try {
-    value = JSON.parse(text);
-  } catch {
-    throw new InputError(`got ${shown(text, 60)}, expected a JSON object`, place);
-  }
-  const parsed = schema.safeParse(value);
-  if (parsed.success) return parsed.data;
-  const issue = parsed.error.issues[0];
-  throw new InputError(issue?.message ?? 'invalid', { ...place, field: issue?.path.join('.') || undefined });
+  for await (const { line, value } of readJsonLines(file, jobRow)) yield { line, row: value };
 }

@@ -38,7 +38,8 @@ export { type ReportSources, buildReport, readReportSources } from './report.js'
 export { type Section, htmlParagraphs, htmlTable } from './html-page.js';
 export { CONSTRAINTS, type Constraint, type SafetyReference, type Selection, type TauGrid, selectTau } from './select-tau.js';
 export { storedReplay } from './stored-replay.js';
-export { type RunFolderManifest, type RunPart, checkClaimsOfRun } from './same-run.js';
+export { type RunClaims, readRunClaims } from './run-claims.js';
+export { type RunFolderManifest } from './same-run.js';
 export { SYSTEM_NAMES, type SystemSettings, type SystemSpec, parseSystems } from './systems.js';
 export { figure, signed, textTable, withInterval } from './text-table.js';
 export { type ThresholdCurve, thresholdCurve } from './threshold-curve.js';
@@ -46,4 +47,4 @@ export { type TrainList, readTrainList } from './train-list.js';
 export { type StandIn, draftedStandIn, storedMeanClaims } from './stand-in.js';
 export { FRONTIER_AGREEMENT, type MeasuredFrontier, drafterFrontier, learntWarnings } from './drafter-frontier.js';
 export { type RunEvidence, runEvidence } from './run-evidence.js';
-export { type Ablation, type AblationWishes, ablations, fieldsOf } from './verifier-ablations.js';
+export { type Ablation, type AblationWishes, ablations } from './verifier-ablations.js';

@@ -1,6 +1,6 @@
 import { join } from 'node:path';
 import { type Aggregation, type Vectors, createMargin, openVectors, openVerdicts, questionVerdict } from '../../runtime/index.js';
-import { type Claim, type ClaimSource, type ClaimText, claimColumns, claimText, defaultClaimText } from '../core/claims.js';
+import { type Claim, type ClaimSource, type ClaimText, claimText, defaultClaimText } from '../core/claims.js';
 import { type CoverageRule, goldLoop } from '../core/coverage.js';
 import { type EncoderIdentity, type EvidenceText, encoderIdentity, evidenceText } from '../core/embeddings.js';
 import { InputError } from '../core/errors.js';
@@ -13,7 +13,8 @@ import { readTable } from '../core/tables.js';
 import type { LearntFrom } from '../core/training-questions.js';
 import { type Trajectory, groupTrajectories, trajectoryColumns } from '../core/trajectories.js';
 import { type Exclusions, type QuestionRun, noExclusions } from './question-run.js';
-import { type RunFolderManifest, checkClaimsOfRun, checkVerdictsOfRun } from './same-run.js';
+import { readRunClaims } from './run-claims.js';
+import { type RunFolderManifest, checkVerdictsOfRun } from './same-run.js';
 import { type StandIn, draftedStandIn } from './stand-in.js';
 
 /** Which of a run's artefacts are read, and how. */
@@ -99,7 +100,7 @@ async function readRun(folder: string, sources: RunSources, standIn: StandIn | u
   const manifest = await readManifest(folder, 'trajectories');
   const { dataset, splitter, agent, corpus } = runDetails(folder, manifest);
   const run = { folder, manifest };
-  const claims = await readClaims(run, sources.claims);
+  const claims = await readRunClaims(run, sources.claims);
   const vectorsFolder = runFolder.embeddings(folder, sources.encoder);
   const vectors = await openVectors(vectorsFolder);
   const policy = sources.policy ?? 'all_match';
@@ -129,7 +130,7 @@ async function readRun(folder: string, sources: RunSources, standIn: StandIn | u
     seen++;
     rowEnd = Math.max(rowEnd, trajectory.row + 1);
     const key = keyOf(trajectory);
-    const own = claims.byQuestion.get(key) ?? [];
+    const own = claims.of(trajectory);
     const verdict = verdicts.get(key);
     if (own.length === 0 || verdict?.claims === 0) excluded.no_claims++;
     else if (!verdict) excluded.undecided++;
@@ -216,26 +217,6 @@ async function encoderOf(folder: string): Promise<EncoderIdentity> {
   const parsed = encoderIdentity.safeParse(details.encoder);
   if (!parsed.success) throw new InputError("the manifest does not say the encoder's identity", { file: folder, field: 'details.encoder' });
   return parsed.data;
-}
-
-async function readClaims(run: RunFolderManifest, name: string): Promise<{ source: ClaimSource; byQuestion: Map<string, Claim[]> }> {
-  const folder = runFolder.claims(run.folder, name);
-  const manifest = await readManifest(folder, 'claims');
-  checkClaimsOfRun(run, { folder, name, manifest });
-  const byQuestion = new Map<string, Claim[]>();
-  let source: ClaimSource | undefined;
-  for await (const claim of readTable(folder, manifest, 'claims', claimColumns)) {
-    source ??= claim.source;
-    if (claim.source !== source) {
-      throw new InputError(`got claims of the sources ${source} and ${claim.source}, expected one`, { file: folder, row: claim.row });
-    }
-    const key = keyOf(claim);
-    const list = byQuestion.get(key);
-    if (list) list.push(claim);
-    else byQuestion.set(key, [claim]);
-  }
-  if (source === undefined) throw new InputError('holds no claim', { file: folder });
-  return { source, byQuestion };
 }
 
 interface OneVerdict {

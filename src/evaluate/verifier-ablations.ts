@@ -1,7 +1,7 @@
 import { InputError, shown } from '../core/errors.js';
 import type { LabelRow } from '../core/labels.js';
 import { random } from '../core/random.js';
-import type { VerifierFields } from '../core/verifier-fields.js';
+import { type VerifierFields, fieldsOf } from '../core/verifier-fields.js';
 
 /** One change of what a verifier reads; the rows and their labels stay (method.md §4, ablations). */
 export interface Ablation {
@@ -23,30 +23,6 @@ export interface AblationWishes {
 
 /** What stands in place of a masked target (**choice**). */
 const MASK = '[MASK]';
-
-/** The rows as a verifier reads them. */
-export function fieldsOf(row: LabelRow): VerifierFields {
-  const {
-    question,
-    answer_candidate,
-    expected_claim,
-    expected_page,
-    expected_target,
-    expected_target_role,
-    evidence_page,
-    evidence_sentence,
-  } = row;
-  return {
-    question,
-    answer_candidate,
-    expected_claim,
-    expected_page,
-    expected_target,
-    expected_target_role,
-    evidence_page,
-    evidence_sentence,
-  };
-}
 
 /** The ablations that are wished for, drawn by the seed. Throws InputError where there is no other question to take a claim from. */
 export function ablations(rows: readonly LabelRow[], wishes: AblationWishes, seed: number): Ablation[] {

@@ -2,6 +2,7 @@ import { Tokenizer } from '@huggingface/tokenizers';
 import { readFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { z } from 'zod';
+import { parsedJson } from '../core/parse.js';
 import { InputError, fromSystem } from '../core/errors.js';
 import { sha256 } from '../core/hash.js';
 
@@ -71,8 +72,8 @@ export async function openTextTokenizer(folder: string): Promise<TextTokenizer> 
     'tokenizer.json': await content(file),
     'tokenizer_config.json': await content(configPath),
   };
-  const json = parsed(files['tokenizer.json'] as string, tokenizerFile, file);
-  const config = parsed(files['tokenizer_config.json'] as string, configFile, configPath);
+  const json = parsedJson(tokenizerFile, files['tokenizer.json'] as string, { file });
+  const config = parsedJson(configFile, files['tokenizer_config.json'] as string, { file: configPath });
   const templateFile = await readFile(join(folder, 'chat_template.jinja'), 'utf8').catch(() => undefined);
   if (templateFile !== undefined) files['chat_template.jinja'] = templateFile;
   const template = templateFile ?? defaultTemplate(config.chat_template);
@@ -150,19 +151,6 @@ function piecewise({ model, normalizer, pre_tokenizer }: z.infer<typeof tokenize
 function defaultTemplate(given: z.infer<typeof configFile>['chat_template']): string | undefined {
   if (given === null || given === undefined || typeof given === 'string') return given ?? undefined;
   return given.find(({ name }) => name === 'default')?.template;
-}
-
-function parsed<T>(text: string, schema: z.ZodType<T>, file: string): T {
-  let value: unknown;
-  try {
-    value = JSON.parse(text);
-  } catch (error) {
-    throw new InputError(`not JSON (${(error as Error).message})`, { file });
-  }
-  const result = schema.safeParse(value);
-  if (result.success) return result.data;
-  const issue = result.error.issues[0];
-  throw new InputError(issue?.message ?? 'invalid', { file, field: issue?.path.join('.') || undefined });
 }
 
 function content(file: string): Promise<string> {

@@ -7,7 +7,7 @@ import { type LabelRow, labelColumns } from '../../src/core/labels.js';
 import { readManifest } from '../../src/core/manifest.js';
 import { collect, readTable } from '../../src/core/tables.js';
 import { verifierScoreColumns } from '../../src/core/verifier-scores.js';
-import { fieldsOf } from '../../src/evaluate/index.js';
+import { fieldsOf } from '../../src/core/verifier-fields.js';
 import { hopgate, hopgateJson } from '../support/cli.js';
 import { temporaryFile, temporaryFolder } from '../support/files.js';
 import { hotpotqaQuestions } from '../support/hotpotqa-file.js';

@@ -1,6 +1,7 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { type AblationWishes, ablations, fieldsOf, pageOverlap } from '../../src/evaluate/index.js';
+import { fieldsOf } from '../../src/core/verifier-fields.js';
+import { type AblationWishes, ablations, pageOverlap } from '../../src/evaluate/index.js';
 import type { LabelRow } from '../../src/core/labels.js';
 
 function row(at: number, more: Partial<LabelRow> = {}): LabelRow {

@@ -1,3 +1,4 @@
+import { join } from 'node:path';
 import {
   type Decider,
   decideRun,
@@ -17,13 +18,12 @@ import { readRunQuestions } from '../../core/run-questions.js';
 import { readTable } from '../../core/tables.js';
 import { type LearntFrom, type QuestionUse, countLearnt } from '../../core/training-questions.js';
 import { type Trajectory, groupTrajectories, trajectoryColumns } from '../../core/trajectories.js';
-import { join } from 'node:path';
+import { type RunClaims, readRunClaims } from '../../evaluate/index.js';
 import type { Command, CommandResult, CommonFlags, Terminal } from '../command.js';
 import { encoderOf, encoderOptions } from '../encoder-flags.js';
 import { resultOf } from '../finished.js';
 import { formatOption } from './input-options.js';
 import { numberIn, wholeNumber } from '../number-flags.js';
-import { type RunClaims, readRunClaims } from '../run-claims.js';
 import { folderName } from '../run-flags.js';
 import { type VerifierFlags, verifierFolder, verifierOf, verifierOptions } from '../verifier-flags.js';
 
@@ -254,7 +254,7 @@ async function modelAndClaims(flags: Flags, manifest: Manifest, expected: string
   if (flags.model === undefined) throw new InputError(`--model: expected ${expected} for --decider ${flags.decider}`);
   if (flags.claims === undefined)
     throw new InputError(`--claims: expected the name of claims in RUN/claims for --decider ${flags.decider}`);
-  return { model: flags.model, claims: await readRunClaims(flags.run, manifest, flags.claims) };
+  return { model: flags.model, claims: await readRunClaims({ folder: flags.run, manifest }, folderName('claims', flags.claims)) };
 }
 
 /** A warning where the decider's model has seen questions of the run. */

@@ -7,7 +7,7 @@ import { CLAIM_FORMS, type ClaimForm, type LabelRow, labelColumns } from '../../
 import { MANIFEST_NAME, checkedFile, readManifest } from '../../core/manifest.js';
 import { openOutputFolder } from '../../core/output-folder.js';
 import { readTable } from '../../core/tables.js';
-import { type VerifierFields, verifierFields } from '../../core/verifier-fields.js';
+import { VERIFIER_FIELDS, type VerifierFields, fieldsOf } from '../../core/verifier-fields.js';
 import {
   type AblationWishes,
   type JudgedLabelRow,
@@ -16,7 +16,6 @@ import {
   type VerifierFigures,
   ablations,
   balancedRows,
-  fieldsOf,
   pageOverlap,
   textTable,
   verifierDifferences,
@@ -27,9 +26,6 @@ import { resultOf } from '../finished.js';
 import { wholeNumber } from '../number-flags.js';
 import { type VerifierFlags, cutWarnings, verifierFolder, verifierOf, verifierOptions } from '../verifier-flags.js';
 import { figuresTable, interval, judgedLine } from '../verifier-table.js';
-
-/** Names of the fields that --drop takes. */
-const FIELDS = Object.keys(verifierFields.shape) as (keyof VerifierFields)[];
 
 export const verifierEvaluate: Command = {
   path: 'verifier evaluate <model>',
@@ -47,7 +43,7 @@ export const verifierEvaluate: Command = {
       describe: 'equal classes in each dataset and form: undersampled to the smallest, by --seed',
     },
     'mask-target': { type: 'boolean', default: false, describe: 'ablation: the expected target masked wherever it stands' },
-    drop: { type: 'string', array: true, describe: `ablation, one for each field: its line is left empty (${FIELDS.join(', ')})` },
+    drop: { type: 'string', array: true, describe: `ablation, one for each field: its line is left empty (${VERIFIER_FIELDS.join(', ')})` },
     'lower-case': { type: 'boolean', default: false, describe: 'ablation: the sentence in lower case' },
     'shuffle-words': { type: 'boolean', default: false, describe: "ablation: the sentence's words in random order" },
     'random-claim': {
@@ -262,7 +258,7 @@ function list(value: unknown): string[] {
 }
 
 function field(name: string): keyof VerifierFields {
-  const known = FIELDS.find((one) => one === name);
-  if (known === undefined) throw new InputError(`--drop: got ${shown(name)}, expected one of ${FIELDS.join(', ')}`);
+  const known = VERIFIER_FIELDS.find((one) => one === name);
+  if (known === undefined) throw new InputError(`--drop: got ${shown(name)}, expected one of ${VERIFIER_FIELDS.join(', ')}`);
   return known;
 }

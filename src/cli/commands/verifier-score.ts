@@ -2,15 +2,14 @@ import { stat } from 'node:fs/promises';
 import { join } from 'node:path';
 import { z } from 'zod';
 import { type LabelScores, type PairVerifier, labelOf } from '../../../runtime/index.js';
-import { InputError, shown } from '../../core/errors.js';
-import { readLines } from '../../core/jsonl.js';
+import { InputError } from '../../core/errors.js';
+import { readJsonLines } from '../../core/jsonl.js';
 import { labelColumns } from '../../core/labels.js';
 import { MANIFEST_NAME, readManifest } from '../../core/manifest.js';
 import { type TableFormat, openOutputFolder } from '../../core/output-folder.js';
 import { readTable } from '../../core/tables.js';
-import { type VerifierFields, verifierFields } from '../../core/verifier-fields.js';
+import { type VerifierFields, fieldsOf, verifierFields } from '../../core/verifier-fields.js';
 import { type VerifierScore, verifierScoreColumns } from '../../core/verifier-scores.js';
-import { fieldsOf } from '../../evaluate/index.js';
 import type { Command, Terminal } from '../command.js';
 import { resultOf } from '../finished.js';
 import { type VerifierFlags, cutWarnings, verifierFolder, verifierOf, verifierOptions } from '../verifier-flags.js';
@@ -151,19 +150,7 @@ async function linePairs(file: string): Promise<PlacedPair[]> {
     label: null,
   };
   const pairs: PlacedPair[] = [];
-  for await (const { line, text } of readLines(file)) {
-    let value: unknown;
-    try {
-      value = JSON.parse(text);
-    } catch {
-      throw new InputError(`got ${shown(text, 60)}, expected one JSON object`, { file, line });
-    }
-    const parsed = verifierFields.safeParse(value);
-    if (!parsed.success) {
-      const issue = parsed.error.issues[0];
-      throw new InputError(issue?.message ?? 'invalid', { file, line, field: issue?.path.join('.') });
-    }
-    pairs.push({ fields: parsed.data, place: { pair: pairs.length, ...nowhere } });
-  }
+  for await (const { value: fields } of readJsonLines(file, verifierFields))
+    pairs.push({ fields, place: { pair: pairs.length, ...nowhere } });
   return pairs;
 }
