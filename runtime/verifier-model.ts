@@ -1,5 +1,6 @@
 import { InputError, shown } from '../src/core/errors.js';
 import type { VerifierArchitecture } from '../src/core/verifier-export.js';
+import { type VerifierPort, cacheName, verifierPorts } from '../src/core/verifier-ports.js';
 import { type GraphOptions, type OnnxGraph, type OnnxPort, type OnnxTensor, openOnnxGraph } from './onnx-session.js';
 
 /** Keys and values of some tokens, layer by layer: row-major [batch × kv heads × tokens × head dimension] each. */
@@ -57,8 +58,9 @@ export async function openVerifierGraph(
 ): Promise<VerifierGraph> {
   const graph = await openOnnxGraph(file, options);
   try {
-    checkPorts('input', graph.inputs, expectedInputs(architecture), file);
-    checkPorts('output', graph.outputs, expectedOutputs(architecture), file);
+    const { inputs, outputs } = verifierPorts(architecture);
+    checkPorts('input', graph.inputs, inputs, file);
+    checkPorts('output', graph.outputs, outputs, file);
   } catch (error) {
     await graph.close();
     throw error;
@@ -103,43 +105,7 @@ function integers(values: ArrayLike<number>, shape: readonly number[]): OnnxTens
   return { type: 'int64', data, shape };
 }
 
-function cacheName(side: 'past_key_values' | 'present', layer: number, part: 'key' | 'value'): string {
-  return `${side}.${layer}.${part}`;
-}
-
-/** A number in `shape` is a size that has to hold; null is free. */
-interface Expected {
-  name: string;
-  type: 'float32' | 'int64';
-  shape: readonly (number | null)[];
-}
-
-function expectedInputs(architecture: VerifierArchitecture): Expected[] {
-  return [
-    { name: 'input_ids', type: 'int64', shape: [null, null] },
-    { name: 'position_ids', type: 'int64', shape: [null, null] },
-    { name: 'attention_bias', type: 'float32', shape: [null, 1, null, null] },
-    { name: 'score_positions', type: 'int64', shape: [null] },
-    { name: 'candidate_ids', type: 'int64', shape: [null] },
-    ...expectedCaches('past_key_values', architecture),
-  ];
-}
-
-function expectedOutputs(architecture: VerifierArchitecture): Expected[] {
-  return [{ name: 'logprobs', type: 'float32', shape: [null, null] }, ...expectedCaches('present', architecture)];
-}
-
-function expectedCaches(side: 'past_key_values' | 'present', { layers, kv_heads, head_dim }: VerifierArchitecture): Expected[] {
-  return Array.from({ length: layers }, (_, layer) =>
-    (['key', 'value'] as const).map((part) => ({
-      name: cacheName(side, layer, part),
-      type: 'float32' as const,
-      shape: [null, kv_heads, null, head_dim],
-    })),
-  ).flat();
-}
-
-function checkPorts(side: 'input' | 'output', got: readonly OnnxPort[], expected: readonly Expected[], file: string): void {
+function checkPorts(side: 'input' | 'output', got: readonly OnnxPort[], expected: readonly VerifierPort[], file: string): void {
   const known = new Set(expected.map(({ name }) => name));
   const extra = got.find(({ name }) => !known.has(name));
   if (extra) throw new InputError(`has an ${side} ${shown(extra.name)} that a verifier has not`, { file });
@@ -148,11 +114,14 @@ function checkPorts(side: 'input' | 'output', got: readonly OnnxPort[], expected
     if (!port) throw new InputError(`has no ${side} ${shown(name)}, which a verifier needs`, { file });
     if (port.type !== type) throw new InputError(`${side} ${shown(name)}: got ${port.type}, expected ${type}`, { file });
     // A free size of the graph may turn out to be any: what comes out is what was asked for.
-    const fits = port.shape.length === shape.length && shape.every((size, at) => size === null || fitsSize(port.shape[at], size));
+    const fits =
+      port.shape.length === shape.length && shape.every((size, at) => typeof size === 'string' || fitsSize(port.shape[at], size));
     // A fixed width of the scores is the vocabulary's: as many candidates as are asked for have no fixed number.
     const wide = name === 'logprobs' && typeof port.shape[1] === 'number' && port.shape[1] > 0;
     if (fits && !wide) continue;
-    const wanted = wide ? '[rows × candidates], only those that are asked for' : `[${shape.map((size) => size ?? 'any').join(' × ')}]`;
+    const wanted = wide
+      ? '[rows × candidates], only those that are asked for'
+      : `[${shape.map((size) => (typeof size === 'string' ? 'any' : size)).join(' × ')}]`;
     throw new InputError(`${side} ${shown(name)}: got [${port.shape.join(' × ')}], expected ${wanted}`, { file });
   }
 }

@@ -3,14 +3,8 @@ import { basename, dirname, join } from 'node:path';
 import { InputError, shown } from '../src/core/errors.js';
 import { type DeclaredGraph, type DeclaredPort, type DeclaredTensor, readOnnxGraph } from '../src/core/onnx-graph.js';
 import type { Variant, VariantFiles, VerifierExport } from '../src/core/verifier-export.js';
+import { type VerifierPort, verifierPorts } from '../src/core/verifier-ports.js';
 import { checkTiedEmbeddings } from './import-tied.js';
-
-/** A port as the scorer needs it: a number is that size, a text any free dimension. */
-interface Wanted {
-  name: string;
-  type: 'float' | 'int64';
-  shape: readonly (number | string)[];
-}
 
 /**
  * Checks an exported graph before anything loads it: nothing outside its folder is read, no tensor is missing, inputs and outputs have the
@@ -26,7 +20,8 @@ export async function checkGraph(folder: string, made: VerifierExport, variant: 
     const names = graph.missing.slice(0, 5).join(', ');
     throw new InputError(`missing tensor: nothing in the graph gives ${names}${graph.missing.length > 5 ? ', …' : ''}`, { file });
   }
-  checkPorts(file, 'input', graph.inputs, wantedInputs(made));
+  const { inputs, outputs } = verifierPorts(made.architecture);
+  checkPorts(file, 'input', graph.inputs, inputs);
   const large = graph.outputs.find((one) => one.shape?.includes(made.vocab_size));
   if (large !== undefined)
     throw new InputError(
@@ -34,41 +29,18 @@ export async function checkGraph(folder: string, made: VerifierExport, variant: 
         'or a batch of prompts would take gigabytes',
       { file },
     );
-  checkPorts(file, 'output', graph.outputs, wantedOutputs(made));
+  checkPorts(file, 'output', graph.outputs, outputs);
   await checkTiedEmbeddings(file, graph, made);
 }
 
-/** Names of the graph's inputs, in the trainer's order. */
-function wantedInputs({ architecture: { layers, kv_heads: heads, head_dim: size } }: VerifierExport): Wanted[] {
-  return [
-    { name: 'input_ids', type: 'int64', shape: ['batch', 'tokens'] },
-    { name: 'position_ids', type: 'int64', shape: ['batch', 'tokens'] },
-    { name: 'attention_bias', type: 'float', shape: ['batch', 1, 'tokens', 'past + tokens'] },
-    { name: 'score_positions', type: 'int64', shape: ['rows'] },
-    { name: 'candidate_ids', type: 'int64', shape: ['candidates'] },
-    ...cache('past_key_values', layers, ['batch', heads, 'past', size]),
-  ];
-}
-
-function wantedOutputs({ architecture: { layers, kv_heads: heads, head_dim: size } }: VerifierExport): Wanted[] {
-  return [
-    { name: 'logprobs', type: 'float', shape: ['rows', 'candidates'] },
-    ...cache('present', layers, ['batch', heads, 'past + tokens', size]),
-  ];
-}
-
-function cache(prefix: string, layers: number, shape: Wanted['shape']): Wanted[] {
-  return Array.from({ length: layers }, (_, layer) =>
-    ['key', 'value'].map((part): Wanted => ({ name: `${prefix}.${layer}.${part}`, type: 'float', shape })),
-  ).flat();
-}
-
-function checkPorts(file: string, what: 'input' | 'output', got: readonly DeclaredPort[], wanted: readonly Wanted[]): void {
+function checkPorts(file: string, what: 'input' | 'output', got: readonly DeclaredPort[], wanted: readonly VerifierPort[]): void {
   const byName = new Map(got.map((one) => [one.name, one]));
   for (const { name, type, shape } of wanted) {
     const port = byName.get(name);
     if (port === undefined) throw new InputError(`no ${what} ${name}; it has ${got.map((one) => one.name).join(', ') || 'none'}`, { file });
-    if (port.type !== type) throw new InputError(`${what} ${name} is of ${port.type}, expected ${type}`, { file });
+    // ONNX calls 32-bit floats `float`.
+    const declared = type === 'float32' ? 'float' : type;
+    if (port.type !== declared) throw new InputError(`${what} ${name} is of ${port.type}, expected ${declared}`, { file });
     const fits =
       port.shape?.length === shape.length &&
       shape.every((size, at) => {

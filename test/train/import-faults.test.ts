@@ -1,11 +1,10 @@
 import assert from 'node:assert/strict';
 import { create, clone } from '@bufbuild/protobuf';
-import { appendFile, cp, readFile, readdir, rm, stat, symlink, truncate, writeFile } from 'node:fs/promises';
+import { appendFile, cp, readFile, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { before, test } from 'node:test';
 import {
   NodeProtoSchema,
-  StringStringEntryProtoSchema,
   TensorProtoSchema,
   TensorProto_DataLocation,
   TensorShapeProto_DimensionSchema,
@@ -15,10 +14,11 @@ import {
 } from 'onnx-buf';
 import { hashFile } from '../../src/core/hash.js';
 import type { GoldenScores } from '../../src/core/verifier-export.js';
-import { type ImportOptions, importVerifier, trainingSha256 } from '../../train/index.js';
+import { importVerifier, trainingSha256 } from '../../train/index.js';
 import { temporaryFolder } from '../support/files.js';
+import { refusedImport, wholeExport } from '../support/refused-import.js';
 import { smallTokenizer } from '../support/small-tokenizer.js';
-import { changeExport, changeGraph, changeRows, copyOf, jobOf, listFiles, tinyExport, writeAdapter } from '../support/tiny-export.js';
+import { changeExport, changeGraph, changeRows, copyOf, jobOf, listFiles, writeAdapter } from '../support/tiny-export.js';
 
 const GRAPH = 'onnx/fp32/model.onnx';
 const DATA = 'onnx/fp32/model.onnx.data';
@@ -27,136 +27,29 @@ const TOKENS = 276;
 
 let made: string;
 before(async () => {
-  made = await tinyExport();
-});
-
-/** Damages a copy, and checks the whole message and that nothing is left among the models; the folder is written FOLDER in it. */
-async function refused(
-  damage: (folder: string) => Promise<unknown>,
-  message: string | ((folder: string) => Promise<string>),
-  options: Partial<ImportOptions> = {},
-): Promise<void> {
-  const folder = await copyOf(made);
-  await damage(folder);
-  const modelDir = await temporaryFolder();
-  const expected = (typeof message === 'string' ? message : await message(folder)).replaceAll('FOLDER', folder);
-  await assert.rejects(importVerifier(folder, { seed: 13, modelDir, variants: ['fp32'], ...options }), (error: Error) => {
-    assert.equal(error.message, expected);
-    return error.name === 'InputError';
-  });
-  assert.deepEqual(await readdir(modelDir), []);
-}
-
-test('one byte of a weight file changed, a file cut short, missing, or not listed is refused by name', async () => {
-  const { sha256 } = await hashFile(join(made, DATA));
-  const { size } = await stat(join(made, DATA));
-  await refused(
-    async (folder) => {
-      const bytes = await readFile(join(folder, DATA));
-      bytes[1000] = (bytes[1000] as number) ^ 1;
-      await writeFile(join(folder, DATA), bytes);
-    },
-    async (folder) =>
-      `FOLDER/${DATA}: got sha256 ${(await hashFile(join(folder, DATA))).sha256}, expected ${sha256} as in export.json: the file was changed or damaged`,
-  );
-  await refused(
-    (folder) => truncate(join(folder, DATA), size - 1),
-    `FOLDER/${DATA}: got ${size - 1} bytes, expected ${size} as in export.json`,
-  );
-  await refused((folder) => rm(join(folder, DATA)), `FOLDER/${DATA}: listed in export.json, but missing`);
-  await refused(
-    (folder) => writeFile(join(folder, 'onnx/fp32/other.data'), 'x'),
-    'FOLDER/onnx/fp32/other.data: not listed in export.json: it was not made with this export; take it out, or export again',
-  );
-  await refused(async (folder) => {
-    await rm(join(folder, 'model-card.md'));
-    await listFiles(folder);
-  }, 'FOLDER/export.json, field files: does not list model-card.md, which an export has');
-  await refused((folder) => rm(join(folder, 'export.json')), 'FOLDER/export.json: no export.json: not a finished export of the trainer');
-});
-
-test('a link is refused, and a list that leads out of the folder', async () => {
-  await refused(async (folder) => {
-    await rm(join(folder, DATA));
-    await symlink(join(made, DATA), join(folder, DATA));
-  }, `FOLDER/${DATA}: is a symbolic link, which may point anywhere: an export holds plain files only`);
-  await refused(async (folder) => {
-    await rm(join(folder, 'onnx/fp32'), { recursive: true });
-    await symlink(join(made, 'onnx/fp32'), join(folder, 'onnx/fp32'));
-  }, 'FOLDER/onnx/fp32: is a symbolic link, which may point anywhere: an export holds plain files only');
-  for (const path of ['../model.onnx.data', '/etc/passwd', 'onnx/../../x'])
-    await refused(
-      (folder) => changeExport(folder, ({ files }) => ({ files: files.map((one) => (one.path === DATA ? { ...one, path } : one)) })),
-      'FOLDER/export.json, field files.7.path: expected a relative path without ".."',
-    );
-});
-
-test('a pickle is refused by its ending and by its content', async () => {
-  const why = ': loading a pickle runs what is in it, and an export has no use for one (weights are .safetensors and .onnx)';
-  // python3 -c "import pickle; print(pickle.dumps({'a': 1}, protocol=4).hex())", and with protocol=2
-  const pickles = ['8004950a000000000000007d948c0161944b01732e', '80027d710058010000006171014b01732e'];
-  const cases: [name: string, bytes: Buffer, message: string][] = [
-    ['adapter/adapter_model.bin', Buffer.from('anything'), 'has the ending .bin, which pickles have'],
-    ['adapter/weights.dat', Buffer.from('PK\u0003\u0004rest'), 'is a zip archive, as PyTorch pickles weights'],
-    ['adapter/weights.dat', Buffer.from('80028a0a6cfc9c46f9206aa850192e80024d', 'hex'), "begins as PyTorch's old pickles do"],
-    ...pickles.map((one): [string, Buffer, string] => ['tokenizer/extra.json', Buffer.from(one, 'hex'), 'is a pickle']),
-  ];
-  for (const [name, bytes, message] of cases)
-    await refused(async (folder) => {
-      await writeFile(join(folder, name), bytes);
-      await listFiles(folder);
-    }, `FOLDER/${name}: ${message}${why}`);
-});
-
-test('P56: external data that is missing, unlisted, outside the folder, or shorter than its tensor is refused by the name of the tensor', async () => {
-  const place =
-    (location: string) =>
-    (folder: string): Promise<void> =>
-      changeGraph(folder, 'fp32', (model) => setEntry(embeddingOf(model), 'location', location));
-  for (const location of ['../model.onnx.data', '/etc/passwd', 'sub/model.onnx.data', '.hidden', ''])
-    await refused(
-      place(location),
-      `FOLDER/${GRAPH}, field embedding: its external data points to ${JSON.stringify(location)}, expected a plain file name beside the graph`,
-    );
-  await refused(
-    place('other.data'),
-    `FOLDER/${GRAPH}, field embedding: its external data other.data is not listed in export.json; it has ${DATA}`,
-  );
-  const { size } = await stat(join(made, DATA));
-  await refused(
-    (folder) => changeGraph(folder, 'fp32', (model) => setEntry(embeddingOf(model), 'offset', String(size))),
-    `FOLDER/${GRAPH}, field embedding: its external data is bytes ${size} to ${size + TOKENS * 32 * 4} of model.onnx.data, which has ${size}`,
-  );
-  await refused(
-    (folder) => changeGraph(folder, 'fp32', (model) => setEntry(embeddingOf(model), 'length', '128')),
-    `FOLDER/${GRAPH}, field embedding: its external data has 128 bytes, expected ${TOKENS * 32 * 4} for float of shape [${TOKENS},32]`,
-  );
-  await refused(async (folder) => {
-    await rm(join(folder, DATA));
-    await listFiles(folder);
-  }, `FOLDER/export.json, field files: does not list ${DATA}, which an export has`);
+  made = await wholeExport();
 });
 
 test('a missing tensor of the graph or of the adapter is named', async () => {
-  await refused(
+  await refusedImport(
     (folder) =>
       changeGraph(folder, 'fp32', ({ graph }) => {
         if (graph) graph.initializer = graph.initializer.filter((one) => one.name !== 'layer.1.q');
       }),
     `FOLDER/${GRAPH}: missing tensor: nothing in the graph gives layer.1.q`,
   );
-  await refused(async (folder) => {
+  await refusedImport(async (folder) => {
     await writeAdapter(folder, 2, (names) => names.filter((one) => !one.includes('layers.1.self_attn.v_proj.lora_B')));
     await listFiles(folder);
   }, 'FOLDER/adapter/adapter_model.safetensors: missing tensor: no lora_B of v_proj in layer 1');
-  await refused(async (folder) => {
+  await refusedImport(async (folder) => {
     await writeAdapter(folder, 2, (names) => [...names, 'base_model.model.lm_head.lora_A.weight']);
     await listFiles(folder);
   }, 'FOLDER/adapter/adapter_model.safetensors: holds the tensor base_model.model.lm_head.lora_A.weight, which belongs to none of q_proj, v_proj');
 });
 
 test("P58: a graph that gives full logits is refused, and any other input or output than the scorer's", async () => {
-  await refused(
+  await refusedImport(
     (folder) =>
       changeGraph(folder, 'fp32', (model) => {
         const port = outputOf(model, 'logprobs');
@@ -165,7 +58,7 @@ test("P58: a graph that gives full logits is refused, and any other input or out
       }),
     `FOLDER/${GRAPH}: output logprobs has the vocabulary's size (${TOKENS}): a verifier's graph gives the labels' log-probabilities alone, or a batch of prompts would take gigabytes`,
   );
-  await refused(
+  await refusedImport(
     (folder) =>
       changeGraph(folder, 'fp32', (model) => {
         outputOf(model, 'present.1.value').name = 'present.2.value';
@@ -176,28 +69,28 @@ test("P58: a graph that gives full logits is refused, and any other input or out
       }),
     `FOLDER/${GRAPH}: no output present.1.value; it has logprobs, present.0.key, present.0.value, present.1.key, present.2.value`,
   );
-  await refused(
+  await refusedImport(
     (folder) => changeExport(folder, ({ architecture }) => ({ architecture: { ...architecture, head_dim: 4 } })),
     `FOLDER/${GRAPH}: input past_key_values.0.key has the shape [batch, 2, past, 8], expected [batch, 2, past, 4]`,
   );
-  await refused(
+  await refusedImport(
     (folder) =>
       changeGraph(folder, 'fp32', ({ graph }) => void graph?.node.push(create(NodeProtoSchema, { opType: 'EPContext', name: 'outside' }))),
     `FOLDER/${GRAPH}: holds an EPContext operator, which loads other files`,
   );
-  await refused(async (folder) => {
+  await refusedImport(async (folder) => {
     await writeFile(join(folder, GRAPH), 'not protobuf');
     await listFiles(folder);
   }, `FOLDER/${GRAPH}: not an ONNX model (illegal tag: field no 13 wire type 6)`);
 });
 
 test('P52: a merge into a quantised base, or in a narrower format than 32-bit floats, is refused', async () => {
-  await refused(
+  await refusedImport(
     (folder) => changeExport(folder, () => ({ merged_into_quantised: true })),
     'FOLDER/export.json, field merged_into_quantised: the adapter was merged into a quantised base, whose rounding the merged weights then keep: ' +
       'merge into the base as it was published, in float32',
   );
-  await refused(
+  await refusedImport(
     (folder) => changeExport(folder, () => ({ merge_dtype: 'bfloat16' })),
     'FOLDER/export.json, field merge_dtype: the adapter was merged in "bfloat16", expected "float32": merge into the base as it was published, in float32',
   );
@@ -231,7 +124,7 @@ test('P55: token embedding and output head that are said to be one matrix, and a
       const at = columns ? 3 * TOKENS + 7 : 7 * 32 + 3;
       values[at] = (values[at] as number) + 0.001;
     };
-    await refused(
+    await refusedImport(
       withHead(bump, columns),
       `FOLDER/${GRAPH}: the export says that token embedding and output head are one matrix, but embedding and lm_head differ for token 7`,
     );
@@ -242,20 +135,20 @@ test('P55: token embedding and output head that are said to be one matrix, and a
 });
 
 test('swapped labels and swapped label ids are refused', async () => {
-  await refused(
+  await refusedImport(
     (folder) => changeExport(folder, () => ({ labels: ['partial', 'match', 'null'] })),
     'FOLDER/export.json, field labels: got the labels partial, match, null, expected match, partial, null in this order',
   );
-  await refused(
+  await refusedImport(
     (folder) => changeExport(folder, () => ({ labels: ['continue', 'stop'] })),
     'FOLDER/export.json, field labels: got the labels continue, stop, expected match, partial, null: only a verifier is imported, no two-way head',
   );
   const { label_ids: ids } = JSON.parse(await readFile(join(made, 'export.json'), 'utf8')) as { label_ids: { [label: string]: number[] } };
-  await refused(
+  await refusedImport(
     (folder) => changeExport(folder, () => ({ label_ids: { ...ids, match: ids.null, null: ids.match } })),
     `FOLDER/export.json, field label_ids.match: got ${JSON.stringify(ids.null)}, expected ${JSON.stringify(ids.match)} as the tokenizer encodes "match"`,
   );
-  await refused(
+  await refusedImport(
     (folder) => changeExport(folder, ({ eos_id: eos }) => ({ pad_id: eos })),
     async (folder) => {
       const { eos_id: eos } = JSON.parse(await readFile(join(folder, 'export.json'), 'utf8')) as { eos_id: number };
@@ -269,7 +162,7 @@ test('the tokenizer of another model, another chat template and another prompt a
     [field: string]: string;
   };
   const other = await smallTokenizer({ family: 'headers' });
-  await refused(
+  await refusedImport(
     async (folder) => {
       await cp(other, join(folder, 'tokenizer'), { recursive: true });
       await listFiles(folder);
@@ -279,7 +172,7 @@ test('the tokenizer of another model, another chat template and another prompt a
   );
   const changed =
     "{% for m in messages %}{{ '<|im_start|>' + m['role'] + ' ' + m['content'] + '<|im_end|>' }}{% endfor %}{{ '<|im_start|>assistant ' }}";
-  await refused(
+  await refusedImport(
     async (folder) => {
       await cp(await smallTokenizer({ template: changed }), join(folder, 'tokenizer'), { recursive: true });
       await listFiles(folder);
@@ -290,7 +183,7 @@ test('the tokenizer of another model, another chat template and another prompt a
     },
   );
   const { promptSha256 } = await import('../../src/prompts/index.js');
-  await refused(
+  await refusedImport(
     (folder) => changeExport(folder, () => ({ prompt_sha256: '0'.repeat(64) })),
     `FOLDER/export.json, field prompt_sha256: the model was trained with another prompt than this version's (system message or lines): got ${'0'.repeat(64)}, expected ${promptSha256()}`,
   );
@@ -298,7 +191,7 @@ test('the tokenizer of another model, another chat template and another prompt a
 
 test('system text that a trainer added to the prompts is found where it stands', async () => {
   // Behind <|im_start|>, "s" and "y" of "system": a byte a token, 40 and 41 are "$" and "%".
-  await refused(
+  await refusedImport(
     async (folder) => {
       await changeRows<GoldenScores>(folder, 'golden.jsonl', (row) => ({
         ...row,
@@ -323,7 +216,7 @@ test('P43: settings other than planned are refused, all of them at once; `auto` 
   await changeExport(ran, () => ({ training_sha256: trained }));
   const { manifest } = await importVerifier(ran, { seed: 13, modelDir: await temporaryFolder(), variants: ['fp32'], job: auto });
   assert.deepEqual([manifest.warnings, manifest.details.settings_compared], [[], true]);
-  await refused(
+  await refusedImport(
     () => Promise.resolve(),
     'FOLDER/effective.json: the trainer ran with other settings than planned (3): learning_rate: got 0.0002, expected 0.0001; ' +
       'lora_targets: got ["q_proj","v_proj"], expected ["q_proj"]; max_length: got 2048, expected 512; train again, or plan again with these',
@@ -334,7 +227,7 @@ test('P43: settings other than planned are refused, all of them at once; `auto` 
       })),
     },
   );
-  await refused(async (folder) => {
+  await refusedImport(async (folder) => {
     const file = join(folder, 'effective.json');
     const { schedule: _, ...others } = JSON.parse(await readFile(file, 'utf8')) as { [name: string]: unknown };
     await writeFile(file, JSON.stringify({ ...others, seed: 14, packing: true }));
@@ -343,43 +236,43 @@ test('P43: settings other than planned are refused, all of them at once; `auto` 
 });
 
 test('an export of another job, and a job that was changed after it was planned, are refused', async () => {
-  await refused(
+  await refusedImport(
     () => Promise.resolve(),
     'FOLDER/golden.jsonl, line 1: got row "golden-0" (match), expected "golden-5" (null) as in the job',
     {
       job: await jobOf(made, undefined, (golden) => golden.toReversed()),
     },
   );
-  await refused(() => Promise.resolve(), 'FOLDER/golden.jsonl: got 6 rows, expected 5 as in the job', {
+  await refusedImport(() => Promise.resolve(), 'FOLDER/golden.jsonl: got 6 rows, expected 5 as in the job', {
     job: await jobOf(made, undefined, (golden) => golden.slice(0, 5)),
   });
-  await refused(() => Promise.resolve(), 'FOLDER/export.json, field base: got "tiny/Decoder", expected "tiny/Other" as in the plan', {
+  await refusedImport(() => Promise.resolve(), 'FOLDER/export.json, field base: got "tiny/Decoder", expected "tiny/Other" as in the plan', {
     job: await jobOf(made, (plan) => ({ ...plan, base: 'tiny/Other' })),
   });
   const job = await jobOf(made);
   const plan = join(job, 'plan.json');
   const { bytes } = await hashFile(plan);
   await appendFile(plan, ' ');
-  await refused(() => Promise.resolve(), `${plan}: got ${bytes + 1} bytes, expected ${bytes} as in the manifest`, { job });
+  await refusedImport(() => Promise.resolve(), `${plan}: got ${bytes + 1} bytes, expected ${bytes} as in the manifest`, { job });
   const none = await temporaryFolder();
-  await refused(() => Promise.resolve(), `${none}: no manifest.json, so not a finished output folder of this product`, { job: none });
+  await refusedImport(() => Promise.resolve(), `${none}: no manifest.json, so not a finished output folder of this product`, { job: none });
 });
 
 test('P43: an export trained on other rows, on more or fewer of them, or for other steps than the job plans is refused', async () => {
   const job = await jobOf(made);
   await importVerifier(made, { seed: 13, modelDir: await temporaryFolder(), variants: ['fp32'], job });
   const other = await jobOf(made, undefined, undefined, (row, at) => (at === 3 ? { ...row, ids: [7, 7] } : row));
-  await refused(
+  await refusedImport(
     () => Promise.resolve(),
     `FOLDER/export.json, field training_sha256: got ${await trainingSha256(job)}, expected ${await trainingSha256(other)}, of the job's plan.json and train.jsonl: trained with another plan or on other rows`,
     { job: other },
   );
-  await refused(
+  await refusedImport(
     (folder) => changeExport(folder, ({ metrics }) => ({ metrics: { ...metrics, train_rows: 23 } })),
     'FOLDER/export.json, field metrics.train_rows: got 23, expected 24 as in the plan',
     { job },
   );
-  await refused(
+  await refusedImport(
     (folder) => changeExport(folder, ({ metrics }) => ({ metrics: { ...metrics, steps: 999 } })),
     'FOLDER/export.json, field metrics.steps: got 999, expected 1000 as in the plan',
     { job },
@@ -389,7 +282,7 @@ test('P43: an export trained on other rows, on more or fewer of them, or for oth
 test('a variant that the trainer left out is named: where it is asked for the import is refused, else it warns', async () => {
   const why = 'row "golden-0": the graph gives [NaN, NaN, NaN]';
   const damage = (folder: string): Promise<void> => changeExport(folder, () => ({ failed_variants: { fp16: why } }));
-  await refused(damage, `FOLDER/export.json, field failed_variants.fp16: --variants: got fp16, which the trainer left out: ${why}`, {
+  await refusedImport(damage, `FOLDER/export.json, field failed_variants.fp16: --variants: got fp16, which the trainer left out: ${why}`, {
     variants: ['fp32', 'fp16'],
   });
   const folder = await copyOf(made);
@@ -400,25 +293,25 @@ test('a variant that the trainer left out is named: where it is asked for the im
 });
 
 test('files that are not what they should be are refused by file, line and field', async () => {
-  await refused(
+  await refusedImport(
     (folder) => changeExport(folder, () => ({ kind: 'other' })),
     'FOLDER/export.json, field kind: Invalid input: expected "verifier-export"',
   );
-  await refused(async (folder) => {
+  await refusedImport(async (folder) => {
     await changeRows<GoldenScores>(folder, 'golden.jsonl', (row, at) => (at === 2 ? { ...row, merged: [-1, -2] } : row));
   }, 'FOLDER/golden.jsonl, line 3, field merged: got 2 numbers, expected 3, one a label');
-  await refused(async (folder) => {
+  await refusedImport(async (folder) => {
     await changeRows<GoldenScores>(folder, 'golden.jsonl', (row, at) => (at === 1 ? { ...row, label: 'maybe' } : row));
   }, 'FOLDER/golden.jsonl, line 2, field label: got "maybe", expected one of match, partial, null');
-  await refused(async (folder) => {
+  await refusedImport(async (folder) => {
     await changeRows<GoldenScores>(folder, 'golden.jsonl', (row) => ({ ...row, onnx: {} }));
   }, 'FOLDER/golden.jsonl, line 1, field onnx.fp32: no scores of fp32 in Python');
-  await refused(async (folder) => {
+  await refusedImport(async (folder) => {
     await appendFile(join(folder, 'dev-scores.jsonl'), '{"row": NaN}\n');
     await listFiles(folder);
   }, 'FOLDER/dev-scores.jsonl, line 10: got "{\\"row\\": NaN}", expected one JSON object');
-  await refused(() => Promise.resolve(), 'FOLDER: --variants: got fp16, but the export has fp32, int4', { variants: ['fp16'] });
-  await refused(() => Promise.resolve(), '--name: got "../up", expected letters, digits, ".", "_" and "-"', { name: '../up' });
+  await refusedImport(() => Promise.resolve(), 'FOLDER: --variants: got fp16, but the export has fp32, int4', { variants: ['fp16'] });
+  await refusedImport(() => Promise.resolve(), '--name: got "../up", expected letters, digits, ".", "_" and "-"', { name: '../up' });
 });
 
 function embeddingOf(model: ModelProto): TensorProto {
@@ -431,9 +324,4 @@ function outputOf(model: ModelProto, name: string): ValueInfoProto {
   const found = model.graph?.output.find((one) => one.name === name);
   assert.ok(found);
   return found;
-}
-
-function setEntry(tensor: TensorProto, key: string, value: string): void {
-  tensor.externalData = tensor.externalData.filter((one) => one.key !== key);
-  tensor.externalData.push(create(StringStringEntryProtoSchema, { key, value }));
 }
