@@ -3,7 +3,7 @@ import { join } from 'node:path';
 import { test } from 'node:test';
 import { setTimeout as wait } from 'node:timers/promises';
 import { type Journal, openJournal } from '../../src/core/journal.js';
-import { FailedQuestionsError, type QuestionWorkOptions, questionWork } from '../../src/core/question-work.js';
+import { type FailedQuestionsError, type QuestionWorkOptions, questionWork } from '../../src/core/question-work.js';
 import { collect } from '../../src/core/tables.js';
 import { temporaryFolder } from '../support/files.js';
 
