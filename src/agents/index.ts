@@ -2,4 +2,4 @@ export { type Agent, type AgentState, DEFAULT_LOOPS, type LoopOptions, searchLoo
 export { chainAgent, chainIdentity } from './chain.js';
 export { type FollowUps, readFollowUps } from './follow-ups.js';
 export { scriptedAgent, scriptedIdentity } from './scripted.js';
-export { type RunCounts, type WriteRunOptions, writeRun } from './write-run.js';
+export { type QuestionSource, type RunCounts, type WriteRunOptions, writeRun } from './write-run.js';

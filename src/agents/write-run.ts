@@ -5,12 +5,21 @@ import { readJsonl } from '../core/jsonl.js';
 import type { OutputFolder, TableFormat } from '../core/output-folder.js';
 import { questionWork } from '../core/question-work.js';
 import { type HopRecord, recordColumns } from '../core/records.js';
+import { type GoldOutcome, type RetrievedPages, onRetrievedPages } from '../core/retrieved-pages.js';
 import { type Loop, STOP_REASONS, trajectoryColumns } from '../core/trajectories.js';
-import { type Bm25Options, type PoolSentence, bm25Index, sentencePool } from '../retrieval/index.js';
+import { type Bm25Options, type Retriever, bm25Index, sentencePool } from '../retrieval/index.js';
 import { type Agent, type LoopOptions, searchLoops } from './agent.js';
+
+/** What one question is searched in. `pages` where its documents come from an open corpus: what was retrieved takes the place of its own pages. */
+export interface QuestionSource {
+  retriever: Retriever;
+  pages?: RetrievedPages | undefined;
+}
 
 export interface WriteRunOptions extends LoopOptions {
   bm25?: Bm25Options | undefined;
+  /** An open corpus (method.md §9, setting B), asked for each question. Default: BM25 over the question's own pool. */
+  corpus?: (() => QuestionSource) | undefined;
   format: TableFormat;
 }
 
@@ -23,10 +32,12 @@ export interface RunCounts {
   stopped_by: { [reason: string]: number };
   /** Questions without a sentence to search in (their file has no contexts), left out. */
   without_pool: number;
+  /** Over an open corpus: what became of the gold labels on the retrieved pages. */
+  gold?: { [outcome in GoldOutcome]?: number };
 }
 
 /**
- * Runs an agent over a question's own pool, for every record in order, and writes the tables `records` and `trajectories`. Finished
+ * Runs an agent over a question's own pool, or an open corpus, for every record in order, and writes the tables `records` and `trajectories`. Finished
  * questions stand in a journal, so that an interrupted run goes on behind the last of them and ends with the same bytes.
  *
  * @param agentFor the question's agent; null leaves the question out
@@ -38,7 +49,7 @@ export async function writeRun(
   agentFor: (record: HopRecord) => Agent | null,
   options: WriteRunOptions,
 ): Promise<RunCounts> {
-  const { bm25, format, signal, ...loopOptions } = options;
+  const { bm25, corpus, format, signal, ...loopOptions } = options;
   const journal = await out.journal('loops.journal', (value) => journalEntry.parse(value));
   const finished: JournalEntry[] = [];
   const counts: RunCounts = { questions: 0, loops: 0, sentences: 0, stopped_by: {}, without_pool: 0 };
@@ -46,27 +57,34 @@ export async function writeRun(
   interface Asked {
     record: HopRecord;
     agent: Agent;
-    pool: PoolSentence[];
+    source: QuestionSource;
   }
   async function* asked(): AsyncGenerator<Asked> {
     for await (const record of records) {
       const agent = agentFor(record);
       if (!agent) continue;
-      const pool = sentencePool(record);
-      if (pool.length > 0) yield { record, agent, pool };
+      const source = corpus?.() ?? ownPool(record, bm25);
+      if (source) yield { record, agent, source };
       else counts.without_pool++;
     }
   }
   async function* ran(): AsyncGenerator<HopRecord> {
-    const work = async ({ record, agent, pool }: Asked): Promise<JournalEntry> => {
+    const work = async ({ record, agent, source: { retriever, pages } }: Asked): Promise<JournalEntry> => {
       const loops: Loop[] = [];
-      for await (const loop of searchLoops(agent, { record, retriever: bm25Index(pool, bm25), signal, ...loopOptions })) loops.push(loop);
-      return compact(record, loops);
+      for await (const loop of searchLoops(agent, { record, retriever, signal, ...loopOptions })) loops.push(loop);
+      return { ...compact(record, loops), ...(pages && { pages: pages.pages }) };
     };
     for await (const { question, entry } of questionWork(asked(), { journal, keyOf: ({ record }) => record, work, signal })) {
-      finished.push(entry);
+      const { pages, ...rest } = entry;
+      finished.push(rest);
       counts.questions++;
-      yield question.record;
+      if (!pages) {
+        yield question.record;
+        continue;
+      }
+      const { record, gold } = onRetrievedPages(question.record, pages);
+      counts.gold = { ...counts.gold, [gold]: (counts.gold?.[gold] ?? 0) + 1 };
+      yield record;
     }
   }
 
@@ -87,10 +105,15 @@ export async function writeRun(
   await out.table('records', recordColumns, ran(), format);
   if (counts.questions === 0 && counts.without_pool > 0)
     throw new InputError(
-      `none of the ${counts.without_pool} questions comes with pages to search in; trajectories made elsewhere are needed for such a dataset`,
+      `none of the ${counts.without_pool} questions comes with pages to search in; --retriever with a corpus searches outside them`,
     );
   await out.table('trajectories', trajectoryColumns, loops(), format);
   return counts;
+}
+
+function ownPool(record: HopRecord, bm25: Bm25Options | undefined): QuestionSource | null {
+  const pool = sentencePool(record);
+  return pool.length > 0 ? { retriever: bm25Index(pool, bm25) } : null;
 }
 
 const journalEntry = z.strictObject({
@@ -105,6 +128,8 @@ const journalEntry = z.strictObject({
       found: z.array(z.tuple([z.int(), z.int(), z.number()])),
     }),
   ),
+  /** Retrieved pages, where they are not the record's own. */
+  pages: z.array(z.strictObject({ title: z.string(), sentences: z.array(z.string()) })).optional(),
 });
 type JournalEntry = z.infer<typeof journalEntry>;
 

@@ -1,7 +1,12 @@
 import { type Row, choice, float, int, list, nullable, struct, text } from './columns.js';
 import { InputError } from './errors.js';
 
-export const STOP_REASONS = ['no_follow_up', 'budget'] as const;
+/**
+ * Which bound ended a trajectory. Of the product's own agents: `no_follow_up`, it had no further query; `budget`, it had one and was not
+ * allowed it. Of imported ones besides: `answered`, it ends with the agent's answer; `cut_off`, it ends without one; `unknown`, the file does
+ * not say.
+ */
+export const STOP_REASONS = ['no_follow_up', 'budget', 'answered', 'cut_off', 'unknown'] as const;
 
 /** One loop of one question: a query and the sentences that it newly brought (one already retrieved does not return). */
 export const trajectoryColumns = {

@@ -165,7 +165,7 @@ test('bad usage is exit 2 with one message and leaves nothing that looks finishe
     [[file, '--agent', 'chain', '--rows', '100..'], `${file}: no usable record in --rows`],
     [
       [noContext, '--agent', 'chain'],
-      'none of the 6 questions comes with pages to search in; trajectories made elsewhere are needed for such a dataset',
+      'none of the 6 questions comes with pages to search in; --retriever with a corpus searches outside them',
     ],
     [[file, '--agent', 'scripted', '--followups', strangers], `${file}: none of the 6 questions has follow-ups in the file of --followups`],
     [[`${file}.missing`, '--agent', 'chain'], `${file}.missing: no such file`],
