@@ -53,6 +53,8 @@ export interface LanguageModel {
   readonly constrains: boolean;
   /** @throws LanguageModelError when this call failed for good; BudgetError when nothing more may be spent; the signal's reason */
   chat(request: ChatRequest, options?: ChatOptions): Promise<ChatReply>;
+  /** Tokens of a plain text by the model's own tokenizer, without its chat template; left out where that cannot be known. */
+  countTokens?: ((text: string) => Promise<number>) | undefined;
   close(): Promise<void>;
 }
 

@@ -13,6 +13,7 @@ export function metered(model: LanguageModel): { model: LanguageModel; usage(): 
         addUsage(sum, { calls: 1, prompt_tokens: reply.usage.promptTokens, completion_tokens: reply.usage.completionTokens });
         return reply;
       },
+      countTokens: model.countTokens?.bind(model),
       close: () => model.close(),
     },
   };
