@@ -14,7 +14,7 @@ if (start < 0 || end < start) {
   console.error(`README.md: the marks ${open} and ${close} are missing`);
   process.exit(1);
 }
-const after = `${before.slice(0, start + open.length)}\n\n\`\`\`text\n${usage()}\n\`\`\`\n\n${before.slice(end)}`;
+const after = `${before.slice(0, start + open.length)}\n\n\`\`\`text\n${await usage()}\n\`\`\`\n\n${before.slice(end)}`;
 if (process.argv.includes('--check')) {
   if (after !== before) {
     console.error('README.md: the usage is stale; `npm run docs` writes it anew');

@@ -7,6 +7,7 @@ import { join } from 'node:path';
 import { test } from 'node:test';
 import { writeBuiltinData } from '../datasets/builtin/index.js';
 import { openVerdicts, questionVerdict } from '../runtime/index.js';
+import { allCommands, commandsFor } from '../src/cli/commands/index.js';
 import { usage } from '../src/cli/usage.js';
 import { readArrow } from '../src/core/arrow.js';
 import { writeJsonl } from '../src/core/jsonl.js';
@@ -19,8 +20,16 @@ import { writeSyntheticHotpotqa } from './support/synthetic-hotpotqa.js';
 
 const readme = readFileSync(join(repositoryRoot, 'README.md'), 'utf8');
 
-test('the usage in the README is that of the command', () => {
-  assert.ok(readme.includes(usage()), 'stale: `npm run docs` writes it anew');
+test('the usage in the README is that of the command, and every command is loaded by its own name', async () => {
+  assert.ok(readme.includes(await usage()), 'stale: `npm run docs` writes it anew');
+  for (const { path } of await allCommands()) {
+    const words = path.replace(/ [<[].*/, '').split(' ');
+    assert.deepEqual(
+      (await commandsFor([...words, '--help'])).map((one) => one.path),
+      [path],
+    );
+  }
+  assert.equal((await commandsFor(['labels'])).length, (await allCommands()).length);
 });
 
 test('P109: every hopgate command of the README runs as it stands there', { timeout: 900_000 }, async (t) => {

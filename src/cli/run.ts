@@ -2,7 +2,7 @@ import yargs, { type Argv, type Options } from 'yargs';
 import { InputError, shown } from '../core/errors.js';
 import { product } from '../core/product.js';
 import { type Command, type CommandResult, type CommonFlags, commonOptions } from './command.js';
-import { commands } from './commands/index.js';
+import { commandsFor } from './commands/index.js';
 import { numberFlag, seedFlag } from './number-flags.js';
 import { makeTerminal } from './terminal.js';
 
@@ -18,7 +18,7 @@ export async function main(argv: readonly string[]): Promise<number> {
   process.on('SIGINT', onInterrupt);
   let code = 0;
   try {
-    await parser(async (command, args) => {
+    await parser(await commandsFor(argv), async (command, args) => {
       const terminal = makeTerminal({ json: args.json, quiet: args.quiet, signal: abort.signal });
       let result: CommandResult;
       try {
@@ -39,8 +39,10 @@ export async function main(argv: readonly string[]): Promise<number> {
   return code;
 }
 
+type Handle = (command: Command, args: { [name: string]: unknown } & CommonFlags) => Promise<void>;
+
 /** The command line's grammar; the documentation generator reads the usage from it too. */
-export function parser(handle: (command: Command, args: { [name: string]: unknown } & CommonFlags) => Promise<void>): Argv {
+export function parser(commands: readonly Command[], handle: Handle): Argv {
   const groups = new Map<string, Command[]>();
   for (const command of commands) {
     const group = command.path.split(' ').filter((word) => !/[<[]/.test(word)).length > 1 ? (command.path.split(' ')[0] as string) : '';
@@ -74,7 +76,7 @@ function base(of: Argv): Argv {
     });
 }
 
-function add(to: Argv, path: string, command: Command, handle: Parameters<typeof parser>[0]): Argv {
+function add(to: Argv, path: string, command: Command, handle: Handle): Argv {
   const options: { [name: string]: Options } = { ...command.options, ...commonOptions };
   return to.command(
     path,
