@@ -1,6 +1,5 @@
 import { words } from '../core/text.js';
-import type { Loop } from '../core/trajectories.js';
-import type { Agent, AgentState } from './agent.js';
+import { type Agent, type AgentLoop, type QueryState, queryAgent } from './agent.js';
 
 /**
  * An agent without a language model: asks the question, then expands it with the titles of the pages that the newest loop met for the
@@ -8,7 +7,7 @@ import type { Agent, AgentState } from './agent.js';
  * or when a loop brought nothing.
  */
 export function chainAgent(): Agent {
-  return { name: 'chain', identity: chainIdentity, nextQuery: ({ question, loops }) => nextQuery({ question, loops }) };
+  return queryAgent('chain', chainIdentity, nextQuery);
 }
 
 export const chainIdentity = {
@@ -16,7 +15,7 @@ export const chainIdentity = {
   queries: "the question, then the question with the newest pages' titles and its uncovered words",
 };
 
-function nextQuery({ question, loops }: AgentState): string | null {
+function nextQuery({ question, loops }: QueryState): string | null {
   const newest = loops.at(-1);
   if (!newest) return question;
   if (newest.sentences.length === 0) return null;
@@ -25,7 +24,7 @@ function nextQuery({ question, loops }: AgentState): string | null {
 }
 
 /** Titles of pages first met in the newest loop, each once, in order of retrieval. */
-function newTitles(loops: readonly Loop[]): string[] {
+function newTitles(loops: readonly AgentLoop[]): string[] {
   const known = new Set(loops.slice(0, -1).flatMap(({ sentences }) => sentences.map(({ page }) => page)));
   const titles: string[] = [];
   for (const { page, title } of loops.at(-1)?.sentences ?? []) {
@@ -35,7 +34,7 @@ function newTitles(loops: readonly Loop[]): string[] {
   return titles;
 }
 
-function uncoveredWords(question: string, loops: readonly Loop[]): string[] {
+function uncoveredWords(question: string, loops: readonly AgentLoop[]): string[] {
   const covered = new Set(loops.flatMap(({ sentences }) => sentences.flatMap(({ title, text }) => words(`${title} ${text}`))));
   return [...new Set(words(question))].filter((word) => !covered.has(word));
 }

@@ -1,4 +1,16 @@
-export { type Agent, type AgentState, DEFAULT_LOOPS, type LoopOptions, searchLoops } from './agent.js';
+export {
+  type Agent,
+  type AgentEnd,
+  type AgentLoop,
+  type AgentTools,
+  DEFAULT_LOOPS,
+  type LoopOptions,
+  type QueryState,
+  type SearchQuestion,
+  queryAgent,
+  searchLoops,
+  searchQuestion,
+} from './agent.js';
 export { chainAgent, chainIdentity } from './chain.js';
 export { type FollowUps, readFollowUps } from './follow-ups.js';
 export { scriptedAgent, scriptedIdentity } from './scripted.js';

@@ -1,12 +1,34 @@
 import { type Row, choice, float, int, list, nullable, struct, text } from './columns.js';
 import { InputError } from './errors.js';
 
-/**
- * Which bound ended a trajectory. Of the product's own agents: `no_follow_up`, it had no further query; `budget`, it had one and was not
- * allowed it. Of imported ones besides: `answered`, it ends with the agent's answer; `cut_off`, it ends without one; `unknown`, the file does
- * not say.
- */
-export const STOP_REASONS = ['no_follow_up', 'budget', 'answered', 'cut_off', 'unknown'] as const;
+/** Why a trajectory ended where it did, as its agent knows it. */
+export const STOP_REASONS = [
+  /** The agent had no other query: it answered, or its script ended. */
+  'no_follow_up',
+  /** It had another query and was not allowed it. */
+  'budget',
+  /** Its last searches brought nothing new. */
+  'no_progress',
+  /** Its language model wrote nothing. */
+  'no_output',
+  /** Its language model wrote neither a query nor an answer. */
+  'off_format',
+  /** It was told to go on after its own stop (forced continuation) and asked nothing. */
+  'continue_refused',
+  /** FLARE: the text was finished. */
+  'finished',
+  /** FLARE: as many sentences as there may be. */
+  'sentence_limit',
+  /** FLARE: the model wrote a sentence again. */
+  'repeated_sentence',
+  /** Imported: it ends with the agent's answer. */
+  'answered',
+  /** Imported: it ends without one. */
+  'cut_off',
+  /** Imported: the file does not say. */
+  'unknown',
+] as const;
+export type StopReason = (typeof STOP_REASONS)[number];
 
 /** One loop of one question: a query and the sentences that it newly brought (one already retrieved does not return). */
 export const trajectoryColumns = {

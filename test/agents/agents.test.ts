@@ -3,9 +3,16 @@ import { mkdtemp, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { test } from 'node:test';
-import { type Agent, type LoopOptions, chainAgent, readFollowUps, scriptedAgent, searchLoops } from '../../src/agents/index.js';
+import {
+  type Agent,
+  type LoopOptions,
+  chainAgent,
+  readFollowUps,
+  scriptedAgent,
+  searchLoops,
+  searchQuestion,
+} from '../../src/agents/index.js';
 import type { HopRecord } from '../../src/core/records.js';
-import { collect } from '../../src/core/tables.js';
 import type { Loop } from '../../src/core/trajectories.js';
 import { bm25Index, sentencePool } from '../../src/retrieval/index.js';
 import { recordOf } from '../support/trajectories.js';
@@ -19,8 +26,8 @@ const record = recordOf(
   { question: 'In which country was the singer Mona Ray born?' },
 );
 
-function loopsOf(agent: Agent, options: LoopOptions = {}, of: HopRecord = record): Promise<Loop[]> {
-  return collect(searchLoops(agent, { record: of, retriever: bm25Index(sentencePool(of)), ...options }));
+async function loopsOf(agent: Agent, options: LoopOptions = {}, of: HopRecord = record): Promise<Loop[]> {
+  return (await searchQuestion(agent, { record: of, retriever: bm25Index(sentencePool(of)), ...options })).loops;
 }
 
 test('the scripted agent asks the question, then the follow-ups as written, and stops with no_follow_up', async () => {
