@@ -5,6 +5,7 @@ import { InputError, shown } from '../core/errors.js';
 import { modelFolder } from '../core/homes.js';
 import { VARIANTS, type Variant } from '../core/verifier-export.js';
 import { VERIFIERS } from '../core/verifier-model.js';
+import { keyFromEnvironment } from '../llm/index.js';
 import type { Terminal } from './command.js';
 import { numberIn, wholeNumber } from './number-flags.js';
 
@@ -51,7 +52,7 @@ export async function verifierOf(flags: VerifierFlags, model: string, terminal: 
     return openServerVerifier(folder, {
       url: flags.server,
       model: flags['server-model'],
-      apiKey: apiKey(flags['api-key-env']),
+      apiKey: keyFromEnvironment('--api-key-env', flags['api-key-env']),
       timeoutMs: flags.timeout === undefined ? undefined : numberIn('timeout', flags.timeout, [0.001, Infinity]) * 1000,
       tolerance: flags.tolerance === undefined ? undefined : numberIn('tolerance', flags.tolerance, [0, Infinity]),
     });
@@ -76,14 +77,6 @@ export async function openLocal(flags: VerifierFlags, folder: string, terminal: 
 /** A sentence that lost its end was judged on what was left of it. */
 export function cutWarnings(cut: number): string[] {
   return cut === 0 ? [] : [`${cut} evidence sentences were too long for the prompt and were cut at their end`];
-}
-
-/** The key stands in the environment alone: a flag's value would be seen in the list of processes. */
-function apiKey(variable: string | undefined): string | undefined {
-  const value = process.env[variable ?? 'HOPGATE_API_KEY'];
-  if (variable !== undefined && (value === undefined || value === ''))
-    throw new InputError(`--api-key-env: got ${shown(variable)}, which the environment does not have`);
-  return value === '' ? undefined : value;
 }
 
 function isFolder(path: string): Promise<boolean> {
