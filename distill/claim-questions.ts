@@ -1,6 +1,7 @@
 import { stat } from 'node:fs/promises';
 import { join } from 'node:path';
 import { z } from 'zod';
+import { refuseAfterLoop } from '../src/core/after-loop.js';
 import { type Claim, type ClaimSource, type ClaimText, claimColumns, claimText, defaultClaimText } from '../src/core/claims.js';
 import { InputError, shown } from '../src/core/errors.js';
 import { readLines } from '../src/core/jsonl.js';
@@ -70,6 +71,7 @@ async function fromFolder(folder: string, options: ClaimQuestionsOptions): Promi
     if (options[name] !== undefined) throw new InputError(`--${name} is for JSON lines; a claims folder says it itself`, { file: folder });
   }
   const manifest = await readManifest(folder, 'claims');
+  refuseAfterLoop(folder, manifest);
   const questions = new Map<string, { at: Claim; question: string; claims: string[] }>();
   let [source, emptyClaims]: [ClaimSource | undefined, number] = [undefined, 0];
   let text: ClaimText | undefined;

@@ -1,4 +1,4 @@
-import { type Row, choice, int, nullable, text } from './columns.js';
+import { type Row, choice, float, int, nullable, text } from './columns.js';
 import { InputError } from './errors.js';
 
 export const CLAIM_SOURCES = ['gold', 'generated', 'heuristic'] as const;
@@ -24,6 +24,26 @@ export const claimColumns = {
 } as const;
 
 export type Claim = Row<typeof claimColumns>;
+
+export const QUALITY_BUCKETS = ['no_match', 'partial', 'all'] as const;
+
+/** Table `quality` beside generated claims, one row a question: what the model said, what became of it, and how it agrees with the gold titles. */
+export const claimQualityColumns = {
+  question_id: text(),
+  row: int(),
+  /** K, the number of claims. */
+  k: int(),
+  /** F1 of the claims' normalised target entities against the normalised gold titles, as sets; null without gold titles. */
+  entity_f1: nullable(float()),
+  /** None of the gold titles is named, some are, all are; null without gold titles. */
+  bucket: nullable(choice(QUALITY_BUCKETS)),
+  /** Why one claim from the question stands for the model's, or none; null where they are the model's. */
+  fallback: nullable(text()),
+  /** The model's whole reply. */
+  reply: text(),
+} as const;
+
+export type ClaimQuality = Row<typeof claimQualityColumns>;
 
 /** Which text of a claim is embedded (method.md §5); part of a threshold's identity. */
 export const CLAIM_TEXTS = ['title', 'expected_claim', 'subquestion', 'title+claim', 'subquestion-or-title'] as const;

@@ -1,4 +1,5 @@
 import { join } from 'node:path';
+import { refuseAfterLoop } from '../core/after-loop.js';
 import { type Claim, type ClaimSource, claimColumns } from '../core/claims.js';
 import { InputError } from '../core/errors.js';
 import { MANIFEST_NAME, readManifest } from '../core/manifest.js';
@@ -17,12 +18,13 @@ export interface RunClaims {
 
 /**
  * Reads `RUN/claims/NAME`. Throws InputError for claims of another run (a claim would be scored against another question's sentences), of
- * several sources, and where there is none.
+ * several sources, made after some loop, and where there is none.
  */
 export async function readRunClaims(run: RunFolderManifest, name: string): Promise<RunClaims> {
   const folder = runFolder.claims(run.folder, name);
   const manifest = await readManifest(folder, 'claims');
   checkClaimsOfRun(run, { folder, name, manifest });
+  refuseAfterLoop(folder, manifest);
   const byQuestion = new Map<string, Claim[]>();
   let source: ClaimSource | undefined;
   for await (const claim of readTable(folder, manifest, 'claims', claimColumns)) {

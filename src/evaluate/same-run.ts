@@ -22,8 +22,9 @@ export interface RunPart {
  * those. Throws InputError otherwise, since rows and ids of another file would pair claims with questions that they were not built for.
  */
 export function checkClaimsOfRun(run: RunFolderManifest, claims: RunPart): void {
-  const records = run.manifest.outputs.filter((one) => one.name.startsWith('records.'));
-  const known = new Set([...records, ...run.manifest.inputs].map((one) => one.sha256));
+  // Claims that were made after some loop were also made from the trajectories.
+  const tables = run.manifest.outputs.filter((one) => /^(?:records|trajectories)\./.test(one.name));
+  const known = new Set([...tables, ...run.manifest.inputs].map((one) => one.sha256));
   const { inputs } = claims.manifest;
   if (inputs.length > 0 && inputs.every((one) => known.has(one.sha256))) return;
   const source = claims.manifest.options.source;

@@ -1,6 +1,25 @@
 export { type ChatContents, type ChatEncoder, type FittedPrompt, openChatEncoder } from './chat-encoder.js';
+export {
+  CLAIM_FIELDS,
+  CLAIM_ROLE_DEFINITIONS,
+  CLAIM_SCHEMA,
+  CLAIM_TOKENS,
+  type ClaimField,
+  claimContents,
+  claimPromptSha256,
+} from './claim-prompt.js';
+export {
+  EXTRACTION_INPUT_TOKENS,
+  EXTRACTION_TOKENS,
+  type FittedExtraction,
+  answerOf,
+  extractionContents,
+  extractionPromptSha256,
+  fittedExtraction,
+} from './extraction-prompt.js';
 export { type HeadFields, type HeadTask, headContents, headEvidence, headPromptSha256, headText } from './head-prompts.js';
 export { type LabelIds, equalLabels, labelIds } from './label-ids.js';
+export { type CountTokens, TEMPLATE_TOKENS, cutToFit, estimateTokens } from './token-count.js';
 export { type AddedToken, type TextTokenizer, openTextTokenizer } from './tokenizer.js';
 export { tokenizerFolder } from './tokenizer-folder.js';
 export { LABEL_DEFINITIONS, VERIFIER_LINES, promptLine, promptSha256, verifierSystem, verifierUser } from './verifier-prompt.js';
