@@ -11,6 +11,9 @@ export const SKIP_REASONS = {
   no_supporting: 'the record has no supporting facts',
   no_claims: 'the supporting facts yield no claim',
   gold_page_missing: 'a supporting page is not in the pool',
+  bad_marks: 'the marks of a transcript do not fit each other',
+  mixed_sentences: 'other trajectories of the file ship sentences where this one has text, or the other way round',
+  unknown_question: 'the question is not in the file that the questions are taken from',
 } as const;
 export type SkipReason = keyof typeof SKIP_REASONS;
 

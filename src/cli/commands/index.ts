@@ -22,6 +22,7 @@ const COMMANDS = {
   'verifier score': async () => (await import('./verifier-score.js')).verifierScore,
   'verifier evaluate': async () => (await import('./verifier-evaluate.js')).verifierEvaluate,
   'trajectories run': async () => (await import('./trajectories-run.js')).trajectoriesRun,
+  'trajectories import': async () => (await import('./trajectories-import.js')).trajectoriesImport,
   decide: async () => (await import('./decide.js')).decide,
   calibrate: async () => (await import('./calibrate.js')).calibrate,
   explain: async () => (await import('./explain.js')).explain,
