@@ -83,13 +83,20 @@ test('the 500 real R1-Searcher trajectories give the loops, documents and questi
   assert.equal(answers[20]?.transcript, texts[20]);
 });
 
-test('an imported run goes through claims, decide and replay as any other', async (t) => {
+test('an imported run goes through claims, embed and decide as any other', async (t) => {
   const data = dataOrSkip(t);
   if (data === undefined) return;
   const run = await temporaryFolder();
   const result = await hopgateJson([
-    ...['trajectories', 'import', join(data, 'trajectories_r1searcher_hotpotqa.jsonl'), '--format', 'r1-searcher'],
-    ...['--questions', join(data, 'hotpotqa_dev_100.json'), '--out', run],
+    'trajectories',
+    'import',
+    join(data, 'trajectories_r1searcher_hotpotqa.jsonl'),
+    '--format',
+    'r1-searcher',
+    '--questions',
+    join(data, 'hotpotqa_dev_100.json'),
+    '--out',
+    run,
   ]);
   // python3: five of the 500 questions are among the hundred.
   assert.equal(result.questions, 5);
