@@ -7,9 +7,9 @@ import { type Retriever, placeKey } from '../retrieval/index.js';
 /** What an agent is given for one question. It never sees the gold labels, and it cannot search past its budget. */
 export interface AgentTools {
   /** The sentences that a query newly brings, one loop; null where the budget allows no other loop. */
-  search(query: string): Promise<RetrievedSentence[] | null>;
+  search: (query: string) => Promise<RetrievedSentence[] | null>;
   /** Loops that the budget still allows. */
-  left(): number;
+  left: () => number;
   signal?: AbortSignal | undefined;
 }
 

@@ -17,8 +17,20 @@ export {
   extractionPromptSha256,
   fittedExtraction,
 } from './extraction-prompt.js';
+export { flareConclusion, flareSentence, flareSha256 } from './flare-prompt.js';
 export { type HeadFields, type HeadTask, headContents, headEvidence, headPromptSha256, headText } from './head-prompts.js';
 export { type LabelIds, equalLabels, labelIds } from './label-ids.js';
+export {
+  type AnsweredQuestion,
+  NO_ANSWER,
+  SELF_ASK_STOP,
+  type SelfAskLine,
+  readSelfAsk,
+  readShortAnswer,
+  selfAskIntermediate,
+  selfAskSha256,
+  selfAskStep,
+} from './self-ask-prompt.js';
 export { type CountTokens, TEMPLATE_TOKENS, cutToFit, estimateTokens } from './token-count.js';
 export { type AddedToken, type TextTokenizer, openTextTokenizer } from './tokenizer.js';
 export { tokenizerFolder } from './tokenizer-folder.js';
