@@ -17,6 +17,8 @@ interface TestEvent {
 }
 
 const LONGEST = 20;
+/** What takes longer than this hangs: no file needs a third of it, and the others shall still be heard. */
+const FILE_LIMIT_MS = 1_800_000;
 
 const folder = dirname(fileURLToPath(import.meta.url));
 const wanted = process.argv.slice(2).map((one) => one.replace(/^test\//, '').replace(/\.ts$/, '.js'));
@@ -33,7 +35,7 @@ const failures: string[] = [];
 const skips = new Map<string, string[]>();
 const times: { label: string; seconds: number }[] = [];
 
-const stream = run({ files, concurrency: 2 });
+const stream = run({ files, concurrency: 2, timeout: FILE_LIMIT_MS });
 stream.on('test:pass', (event: TestEvent) => {
   if (isContainer(event)) return;
   if (event.nesting === 0) times.push({ label: label(event), seconds: (event.details?.duration_ms ?? 0) / 1000 });

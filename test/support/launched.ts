@@ -9,11 +9,13 @@ export interface Driver {
   child: ChildProcess;
   /** All that it has said on stderr. */
   said(): string;
-  /** Resolves once stderr holds this; rejects when the process ends without it. */
+  /** Resolves once stderr holds this; rejects when the process ends without it, or when it does not come for so long that it never will. */
   until(wanted: RegExp): Promise<void>;
   /** Its exit code, null after a signal. */
   ended: Promise<number | null>;
 }
+
+const WAIT_MS = 300_000;
 
 export function driver(args: readonly string[], env: NodeJS.ProcessEnv = {}): Driver {
   const child = spawn(process.execPath, [commandFile, ...args], { stdio: ['ignore', 'ignore', 'pipe'], env: { ...process.env, ...env } });
@@ -34,6 +36,7 @@ export function driver(args: readonly string[], env: NodeJS.ProcessEnv = {}): Dr
         };
         heard();
         void ended.then(() => reject(new Error(`ended without ${String(wanted)}:\n${text}`)));
+        setTimeout(() => reject(new Error(`waited ${WAIT_MS / 1000} s for ${String(wanted)}:\n${text}`)), WAIT_MS).unref();
       });
     },
     ended,

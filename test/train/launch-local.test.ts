@@ -49,7 +49,7 @@ test('Ctrl-C ends the job and all its processes, says where it stands, and --res
   const gate = { step: 3, file: join(await temporaryFolder(), 'go') };
   const job = await fakeJob({ gate });
   const first = driver(['verifier', 'train', job]);
-  await first.until(/(half a line\s+){3}/);
+  await first.until(/(half a line[^]*){3}/);
   first.child.kill('SIGINT');
   assert.equal(await first.ended, 130);
   const id = await launchedId(job);

@@ -85,7 +85,7 @@ test('Ctrl-C stops a job on the cluster, and --resume goes on there from its che
   const gate = { step: 3, file: join(await temporaryFolder(), 'go') };
   const job = await fakeJob({ gate });
   const first = driver(['verifier', 'train', job, '--launcher', 'ray', '--address', head.address], env);
-  await first.until(/(half a line\s+){3}/);
+  await first.until(/(half a line[^]*){3}/);
   first.child.kill('SIGINT');
   assert.equal(await first.ended, 130);
   const id = await launchedId(job);
