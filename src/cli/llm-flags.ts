@@ -1,19 +1,24 @@
 import { join } from 'node:path';
+import { createRequire } from 'node:module';
+import { pathToFileURL } from 'node:url';
 import { InputError, shown } from '../core/errors.js';
 import { cacheFolder } from '../core/homes.js';
 import { UNFINISHED_NAME } from '../core/manifest.js';
 import {
   DEFAULT_KEY_VARIABLE,
   type LanguageModel,
+  type LoadPackage,
   type Paid,
   keyFromEnvironment,
   openBudget,
+  openGgufModel,
   openHttpModel,
   openReplyCache,
   paidModel,
   paidWords,
   readPrice,
 } from '../llm/index.js';
+import { chatLayout } from '../prompts/index.js';
 import type { CommonFlags, Terminal } from './command.js';
 import { numberIn, wholeNumber } from './number-flags.js';
 
@@ -24,6 +29,8 @@ export interface LlmFlags {
   'llm-key-env'?: string;
   'llm-revision'?: string;
   'llm-schema'?: boolean;
+  'llm-context'?: number;
+  'llm-threads'?: number;
   'llm-timeout'?: number;
   'llm-retries'?: number;
   concurrency?: number;
@@ -41,6 +48,8 @@ export const llmOptions = {
   'llm-key-env': { type: 'string', describe: `server: environment variable with the key (default ${DEFAULT_KEY_VARIABLE})` },
   'llm-revision': { type: 'string', describe: 'server: part of the cache key, for another model behind the same name' },
   'llm-schema': { type: 'boolean', default: true, describe: 'server: ask with a JSON schema; --no-llm-schema where it takes none' },
+  'llm-context': { type: 'number', describe: '.gguf: tokens of prompt and reply at most (default 4096)' },
+  'llm-threads': { type: 'number', describe: '.gguf: CPU threads (default: one a core, less one)' },
   'llm-timeout': { type: 'number', describe: 'server: seconds that one request may take, at most 300 (default 60)' },
   'llm-retries': { type: 'number', describe: 'server: how often a request is sent again after 429 or 5xx (default 4)' },
   concurrency: { type: 'number', describe: 'questions worked on, and requests under way, at once (default 1)' },
@@ -86,7 +95,7 @@ export async function openModel(
   const budget = openBudget({ limits, price, ledger: dir === undefined ? undefined : join(dir, UNFINISHED_NAME, LEDGER) });
   // Before the run can end and take its ledger with it. Without --resume an interrupted run's is refused or thrown away with the rest.
   if (flags.resume) await budget.paid();
-  const door = openDoor(flags, flags.llm, concurrency);
+  const door = await openDoor(flags, flags.llm, concurrency);
   const cache = flags['reply-cache'] === false ? undefined : openReplyCache(cacheFolder(flags['cache-dir']));
   const model = paidModel(door, { cache, budget, concurrency });
   terminal.note(`language model ${flags.llm}${flags['llm-url'] === undefined ? ' in this process' : ` at ${flags['llm-url']}`}`);
@@ -106,11 +115,25 @@ export async function openModel(
 /** In a run's unfinished folder. */
 const LEDGER = 'paid.ledger';
 
-function openDoor(flags: LlmFlags, name: string, concurrency: number): LanguageModel {
-  if (flags['llm-url'] === undefined)
-    throw new InputError(`--llm: got ${shown(name)}, expected --llm-url beside it with the address of the server that has this model`);
+const SERVER_ONLY = ['llm-key-env', 'llm-revision', 'llm-timeout', 'llm-retries'] as const;
+const GGUF_ONLY = ['llm-context', 'llm-threads'] as const;
+
+async function openDoor(flags: LlmFlags, name: string, concurrency: number): Promise<LanguageModel> {
+  const url = flags['llm-url'];
+  if (url === undefined) {
+    if (!name.toLowerCase().endsWith('.gguf'))
+      throw new InputError(`--llm: got ${shown(name)}, expected the path of a .gguf file, or --llm-url beside it`);
+    refuseFlags(flags, SERVER_ONLY, 'without --llm-url');
+    return openGgufModel(name, {
+      layout: chatLayout,
+      contextTokens: flags['llm-context'] === undefined ? undefined : wholeNumber('llm-context', flags['llm-context'], 64),
+      threads: flags['llm-threads'] === undefined ? undefined : wholeNumber('llm-threads', flags['llm-threads']),
+      load: packagesAt(process.env.HOPGATE_NODE_LLAMA_CPP),
+    });
+  }
+  refuseFlags(flags, GGUF_ONLY, 'with --llm-url');
   return openHttpModel({
-    url: flags['llm-url'],
+    url,
     model: name,
     revision: flags['llm-revision'],
     schema: flags['llm-schema'],
@@ -120,4 +143,15 @@ function openDoor(flags: LlmFlags, name: string, concurrency: number): LanguageM
     timeoutMs: flags['llm-timeout'] === undefined ? undefined : numberIn('llm-timeout', flags['llm-timeout'], [0.001, 300]) * 1000,
     retries: flags['llm-retries'] === undefined ? undefined : wholeNumber('llm-retries', flags['llm-retries'], 0),
   });
+}
+
+function refuseFlags(flags: LlmFlags, names: readonly (keyof LlmFlags)[], where: string): void {
+  const wrong = names.find((name) => flags[name] !== undefined);
+  if (wrong !== undefined) throw new InputError(`--${wrong}: of no use ${where}`);
+}
+
+/** Optional packages that are installed elsewhere: `folder` is where npm put its node_modules. Undefined: beside this product. */
+export function packagesAt(folder: string | undefined): LoadPackage | undefined {
+  if (folder === undefined || folder === '') return undefined;
+  return async (name) => import(pathToFileURL(createRequire(join(folder, 'node_modules', 'x.js')).resolve(name)).href);
 }

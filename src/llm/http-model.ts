@@ -4,6 +4,7 @@ import { type ChatReply, type ChatRequest, type LanguageModel, LanguageModelErro
 import { limiter } from './limiter.js';
 import { PostError, type PostOptions, postJson, serviceAddress } from './post-json.js';
 import { type ServerToken, alignedLogprobs } from './reply-tokens.js';
+import { firstStop } from './stop-strings.js';
 
 export interface HttpModelOptions extends Omit<PostOptions, 'signal'> {
   /** Address of an OpenAI-compatible server (vLLM, SGLang, Ollama, llama.cpp, hosted), with or without `/v1`. */
@@ -141,11 +142,4 @@ function tokensOf(
       .toSorted((a, b) => b.logprob - a.logprob)
       .slice(0, top),
   }));
-}
-
-/** Where the first of the stop strings begins. */
-export function firstStop(text: string, stop: readonly string[]): number | undefined {
-  const places = stop.filter((one) => one !== '').map((one) => text.indexOf(one));
-  const found = places.filter((at) => at >= 0);
-  return found.length === 0 ? undefined : Math.min(...found);
 }

@@ -32,6 +32,27 @@ export function chatSkeleton(tokenizer: TextTokenizer): ChatPart[] {
   return parts;
 }
 
+/**
+ * What a chat template makes of messages with these roles and the start of the answer: its own text, and the place of each message's content as the
+ * message's index. A model that can think aloud is told not to (`enable_thinking`). Throws InputError as `chatSkeleton` does.
+ */
+export function chatLayout(template: string, roles: readonly string[], named: { bos: string; eos: string }): (string | number)[] {
+  const words = roles.map((_, at) => `HopgateContent${at}Ends`);
+  const text = renderedMessages(
+    template,
+    roles.map((role, at) => ({ role, content: words[at] as string })),
+    { bos_token: named.bos, eos_token: named.eos, enable_thinking: false },
+  );
+  for (const [at, word] of words.entries()) {
+    const times = text.split(word).length - 1;
+    if (times !== 1) throw new InputError(`the chat template writes message ${at + 1} (${roles[at]}) ${times} times, expected once`);
+  }
+  return text
+    .split(/HopgateContent(\d+)Ends/)
+    .map((piece, at) => (at % 2 === 1 ? Number(piece) : piece))
+    .filter((piece) => piece !== '');
+}
+
 /** The chat as text, as a template renders it; for showing, never for encoding. */
 export function chatText(skeleton: readonly ChatPart[], contents: { system: string; user: string }): string {
   return skeleton.map((part) => ('token' in part ? part.token.content : filled(part.text, contents))).join('');
@@ -43,21 +64,33 @@ export function filled(text: readonly (string | ChatSlot)[], contents: { system:
 }
 
 function rendered({ template, named }: TextTokenizer): string {
+  return renderedMessages(
+    template,
+    STAND_INS.map(([role, word]) => ({ role, content: word })),
+    { bos_token: named.bos ?? '', eos_token: named.eos ?? '', pad_token: named.pad ?? '', unk_token: named.unk ?? '' },
+  );
+}
+
+function renderedMessages(
+  template: string,
+  messages: readonly { role: string; content: string }[],
+  variables: { [name: string]: string | boolean },
+): string {
   if (template.includes('strftime_now') && !template.includes('date_string'))
     throw new InputError('the chat template writes the date of the day (strftime_now), so a prompt would change overnight');
   try {
     return new Template(template).render({
-      messages: STAND_INS.map(([role, word]) => ({ role, content: word })),
+      messages,
       add_generation_prompt: true,
-      bos_token: named.bos ?? '',
-      eos_token: named.eos ?? '',
-      pad_token: named.pad ?? '',
-      unk_token: named.unk ?? '',
+      ...variables,
       // Llama 3.x prints a date: this one where it is told none and has no clock.
       date_string: '26 Jul 2024',
     });
   } catch (error) {
-    throw new InputError(`the chat template cannot be rendered with a system message and a user turn (${(error as Error).message})`);
+    const roles = messages.map(({ role }) =>
+      role === 'system' ? 'a system message' : `${role === 'user' ? 'a user' : 'an assistant'} turn`,
+    );
+    throw new InputError(`the chat template cannot be rendered with ${roles.join(' and ')} (${(error as Error).message})`);
   }
 }
 

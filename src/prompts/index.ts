@@ -18,6 +18,7 @@ export {
   fittedExtraction,
 } from './extraction-prompt.js';
 export { flareConclusion, flareSentence, flareSha256 } from './flare-prompt.js';
+export { chatLayout } from './chat-template.js';
 export { type HeadFields, type HeadTask, headContents, headEvidence, headPromptSha256, headText } from './head-prompts.js';
 export { type LabelIds, equalLabels, labelIds } from './label-ids.js';
 export {
