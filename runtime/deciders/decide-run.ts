@@ -7,6 +7,7 @@ import { questionWork } from '../../src/core/question-work.js';
 import type { RunQuestion } from '../../src/core/run-questions.js';
 import type { Trajectory } from '../../src/core/trajectories.js';
 import { type DecidedQuestion, type Verdict, decidedColumns, verdictColumns } from '../../src/core/verdicts.js';
+import { LanguageModelError, type Usage, addUsage, noUsage } from '../../src/llm/index.js';
 import type { Decider } from './decider.js';
 import { questionVerdict } from './verdict.js';
 
@@ -18,6 +19,10 @@ export interface DecideRunOptions {
   total: number;
   /** The claims of a question in order, for a decider that reads them. */
   claimsOf?: ((question: { question_id: string; row: number }) => readonly Claim[]) | undefined;
+  /** Questions decided at once. Default 1. */
+  concurrency?: number | undefined;
+  /** Called for each question that failed on its own, as when its language model's call did. */
+  onFailed?: ((failure: { question_id: string; row: number; message: string }) => void) | undefined;
   onProgress?: OnProgress | undefined;
   signal?: AbortSignal | undefined;
 }
@@ -37,6 +42,10 @@ export interface DecidedCounts {
   excluded: { [reason: string]: number };
   /** What the decider read, where it counts it: tokens, passes, requests. */
   read?: { [name: string]: number };
+  /** What its language model took, cached replies counted like others. */
+  usage?: Pick<Usage, keyof Usage>;
+  /** Loops at which the decider fires, called after every loop. */
+  firing_loops: number;
 }
 
 /**
@@ -51,7 +60,7 @@ export async function decideRun(
   decider: Decider,
   options: DecideRunOptions,
 ): Promise<DecidedCounts> {
-  const { name, format, total, claimsOf, onProgress, signal } = options;
+  const { name, format, total, claimsOf, concurrency, onFailed, onProgress, signal } = options;
   const journal = await out.journal('verdicts.journal', (value) => journalEntry.parse(value));
   const counts: DecidedCounts = {
     questions: 0,
@@ -62,23 +71,25 @@ export async function decideRun(
     never_fires: 0,
     without_claims: {},
     excluded: {},
+    firing_loops: 0,
   };
   const decided: DecidedQuestion[] = [];
 
   async function* rows(): AsyncGenerator<Verdict> {
-    const work = async ({ record, trajectory }: RunQuestion): Promise<JournalEntry> => ({
+    const work = async ({ record, trajectory }: RunQuestion, stop: AbortSignal): Promise<JournalEntry> => ({
       row: trajectory.row,
       question_id: trajectory.question_id,
       ...(await decider.decide({
         record,
         trajectory,
         claims: decider.readsClaims ? (claimsOf?.(trajectory) ?? []) : null,
-        signal,
+        signal: stop,
       })),
     });
     const keyOf = ({ trajectory }: RunQuestion): Trajectory => trajectory;
+    const failed = (error: unknown): boolean => error instanceof LanguageModelError;
     let done = 0;
-    for await (const { question, entry } of questionWork(questions, { journal, keyOf, work, signal })) {
+    for await (const { question, entry } of questionWork(questions, { journal, keyOf, work, concurrency, failed, onFailed, signal })) {
       const { trajectory } = question;
       onProgress?.(++done, total);
       if ('excluded' in entry) {
@@ -100,6 +111,7 @@ export async function decideRun(
         counts.read ??= {};
         counts.read[counted] = (counts.read[counted] ?? 0) + value;
       }
+      if (entry.usage) addUsage((counts.usage ??= noUsage()), entry.usage);
       yield* verdicts;
     }
   }
@@ -113,7 +125,8 @@ export async function decideRun(
       const reason = noClaims ?? 'no_claims';
       counts.without_claims[reason] = (counts.without_claims[reason] ?? 0) + 1;
     }
-    const { firstFire } = questionVerdict(question, verdicts, decider.scan);
+    const { firstFire, firesByLoop } = questionVerdict(question, verdicts, decider.scan);
+    counts.firing_loops += firesByLoop.filter(Boolean).length;
     if (firstFire === null) counts.never_fires++;
     else counts.fires[firstFire] = (counts.fires[firstFire] ?? 0) + 1;
   }
@@ -133,6 +146,7 @@ const journalEntry = z.union([
     claims: z.nullable(z.int().nonnegative()),
     noClaims: z.string().optional(),
     counts: z.record(z.string(), z.number()).optional(),
+    usage: z.strictObject({ calls: z.int(), prompt_tokens: z.int(), completion_tokens: z.int() }).optional(),
     verdicts: z.array(
       z.strictObject({
         loop: z.int(),

@@ -3,6 +3,7 @@ import type { Json } from '../../src/core/manifest.js';
 import type { HopRecord } from '../../src/core/records.js';
 import type { Trajectory } from '../../src/core/trajectories.js';
 import type { DecidedQuestion, Verdict } from '../../src/core/verdicts.js';
+import type { Usage } from '../../src/llm/index.js';
 import type { Scan } from './verdict.js';
 
 /** What a decider may read of one question. */
@@ -24,6 +25,8 @@ export interface Decision {
   verdicts: VerdictScore[];
   /** What deciding took, by name (tokens read, passes); summed over the run into its counts. */
   counts?: { [name: string]: number } | undefined;
+  /** What its language model's calls took. */
+  usage?: Usage | undefined;
 }
 
 /** The question is left out of the verdicts, under a reason that is counted. */
@@ -47,7 +50,7 @@ export interface Decider {
    * Called once with every question before the first is decided, so that what will be missing later is named before any work is done.
    * Returns counts and warnings for the manifest.
    */
-  prepare?(questions: AsyncIterable<Omit<DecidedQuestion, 'claims'>>): Promise<Preparation>;
+  prepare?(questions: AsyncIterable<Omit<DecidedQuestion, 'claims'>>, options?: { signal?: AbortSignal | undefined }): Promise<Preparation>;
   decide(input: DeciderInput): Promise<Decision | Excluded>;
 }
 

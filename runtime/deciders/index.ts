@@ -11,6 +11,8 @@ export { type DecideRunOptions, type DecidedCounts, decideRun } from './decide-r
 export type { Decider, DeciderInput, Decision, Excluded, Preparation, VerdictScore } from './decider.js';
 export { type FileDeciderOptions, fileDecider } from './file.js';
 export { type GoldDeciderOptions, goldDecider } from './gold.js';
+export { type JudgeOptions, judgeDecider, yesShare } from './judge.js';
+export { orDecider } from './or.js';
 export { type StoredVerdicts, type VerdictsDetails, openVerdicts, verdictsDetails } from './read-verdicts.js';
 export { CANDIDATE_RULE, type PairScore, type ScanOptions, candidateSentences, scanTrajectory } from './scan.js';
 export { type SmallDeciderOptions, smallDecider } from './small.js';

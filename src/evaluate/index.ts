@@ -39,7 +39,7 @@ export { type Section, htmlParagraphs, htmlTable } from './html-page.js';
 export { CONSTRAINTS, type Constraint, type SafetyReference, type Selection, type TauGrid, selectTau } from './select-tau.js';
 export { storedReplay } from './stored-replay.js';
 export { type RunClaims, readRunClaims } from './run-claims.js';
-export { type RunFolderManifest } from './same-run.js';
+export { type RunFolderManifest, checkVerdictsOfRun } from './same-run.js';
 export { SYSTEM_NAMES, type SystemSettings, type SystemSpec, parseSystems } from './systems.js';
 export { figure, signed, textTable, withInterval } from './text-table.js';
 export { type ThresholdCurve, thresholdCurve } from './threshold-curve.js';

@@ -20,6 +20,15 @@ export {
 export { flareConclusion, flareSentence, flareSha256 } from './flare-prompt.js';
 export { chatLayout } from './chat-template.js';
 export { type HeadFields, type HeadTask, headContents, headEvidence, headPromptSha256, headText } from './head-prompts.js';
+export {
+  JUDGE_READS,
+  JUDGE_WORDS,
+  type JudgeReads,
+  type JudgedState,
+  judgeCanaries,
+  judgeContents,
+  judgePromptSha256,
+} from './judge-prompt.js';
 export { type LabelIds, equalLabels, labelIds } from './label-ids.js';
 export {
   type AnsweredQuestion,

@@ -77,7 +77,7 @@ test('Self-Ask through the command: loops with intermediate answers, answers wit
 
 test('a question whose calls fail harms no other: exit 1 with a count, and --resume asks for it alone', async (t) => {
   let broken = true;
-  const failing = (questions[2]?.question as string).slice(0, 20);
+  const failing = String(questions[2]?.question).slice(0, 20);
   const server = await serveChat(t, (body) => (broken && userOf(body).includes(failing) ? refusal(400, '{"error":"no"}') : selfAsk(body)));
   const [out, calm] = [await temporaryFolder(), await temporaryFolder()];
   const args = [

@@ -96,6 +96,8 @@ test('counts tell fires by loop, questions without claims and excluded ones, eac
     never_fires: 3,
     without_claims: { 'nothing to claim': 1 },
     excluded: { 'not today': 1 },
+    // Each of the four at loop 2 alone.
+    firing_loops: 4,
   });
   await out.finish({ counts: { ...counts }, details });
   const stored = await openVerdicts(dir);

@@ -4,37 +4,45 @@ import {
   decideRun,
   fileDecider,
   goldDecider,
+  judgeDecider,
   openSmallVerifier,
+  openVerdicts,
+  orDecider,
   readSmallVerifier,
   smallDecider,
   verifierDecider,
 } from '../../../runtime/index.js';
+import { JUDGE_READS, type JudgeReads } from '../../prompts/index.js';
 import { CLAIM_TEXTS, type ClaimText } from '../../core/claims.js';
-import { InputError, shown } from '../../core/errors.js';
-import { MANIFEST_NAME, type Manifest, readManifest } from '../../core/manifest.js';
+import { CheckFailedError, InputError, shown } from '../../core/errors.js';
+import { type Json, MANIFEST_NAME, type Manifest, readManifest } from '../../core/manifest.js';
 import { openOutputFolder } from '../../core/output-folder.js';
 import { runFolder } from '../../core/run-folder.js';
 import { readRunQuestions } from '../../core/run-questions.js';
 import { readTable } from '../../core/tables.js';
 import { type LearntFrom, type QuestionUse, countLearnt } from '../../core/training-questions.js';
 import { type Trajectory, groupTrajectories, trajectoryColumns } from '../../core/trajectories.js';
-import { type RunClaims, readRunClaims } from '../../evaluate/index.js';
+import { type RunClaims, checkVerdictsOfRun, readRunClaims } from '../../evaluate/index.js';
 import type { Command, CommandResult, CommonFlags, Terminal } from '../command.js';
 import { encoderOf, encoderOptions } from '../encoder-flags.js';
 import { resultOf } from '../finished.js';
+import { type LlmFlags, type OpenedModel, llmOptions, openModel } from '../llm-flags.js';
 import { formatOption } from './input-options.js';
 import { numberIn, wholeNumber } from '../number-flags.js';
 import { folderName } from '../run-flags.js';
 import { type VerifierFlags, verifierFolder, verifierOf, verifierOptions } from '../verifier-flags.js';
 
-const DECIDERS = ['gold', 'small', 'verifier', 'file'] as const;
+const DECIDERS = ['gold', 'small', 'verifier', 'file', 'judge', 'or'] as const;
 
-interface Flags extends CommonFlags, VerifierFlags {
+interface Flags extends CommonFlags, VerifierFlags, LlmFlags {
   run: string;
   decider: (typeof DECIDERS)[number];
   name?: string;
   verdicts?: string;
   threshold?: number;
+  'judge-reads'?: JudgeReads;
+  'allow-wrong-polarity'?: boolean;
+  of?: string;
   'skip-incomplete'?: boolean;
   covering?: 'answer' | 'paragraph';
   support?: 'any' | 'all';
@@ -56,11 +64,21 @@ export const decide: Command = {
     decider: {
       choices: DECIDERS,
       demandOption: true,
-      describe: 'gold: oracle coverage, a diagnostic; small: the small verifier; verifier: a trained one; file: verdicts made elsewhere',
+      describe:
+        'gold: oracle coverage, a diagnostic; small: the small verifier; verifier: a trained one; file: verdicts made elsewhere; judge: a language model, without claims; or: either of two',
     },
     name: { type: 'string', describe: 'name under which the verdicts are kept (default: the decider)' },
     verdicts: { type: 'string', describe: 'file: JSON lines {question_id, loop, covered, p?, row?}' },
-    threshold: { type: 'number', describe: 'file: from which p on a loop is covered (default 0.5)' },
+    threshold: { type: 'number', describe: 'file, judge: from which p on a loop is covered (default 0.5; the papers also take 0.95)' },
+    'judge-reads': {
+      choices: JUDGE_READS,
+      describe: 'judge: what stands for the evidence (default: sub_answers where the run has them, else the retrieved sentences)',
+    },
+    'allow-wrong-polarity': {
+      type: 'boolean',
+      describe: 'judge: go on although it says yes to empty states rather than to sufficient ones',
+    },
+    of: { type: 'string', describe: 'or: the names of two verdicts in RUN/verdicts, A,B' },
     'skip-incomplete': { type: 'boolean', describe: 'file: leave out questions of which a loop has no verdict' },
     covering: {
       choices: ['answer', 'paragraph'],
@@ -81,6 +99,7 @@ export const decide: Command = {
     ...encoderOptions,
     encoder: { ...encoderOptions.encoder, describe: 'small: default: the one that the model was trained on, by name' },
     ...verifierOptions,
+    ...llmOptions,
     ...formatOption,
   },
   run: (args, terminal) => run(args as unknown as Flags, terminal),
@@ -89,7 +108,21 @@ export const decide: Command = {
 /** Which decider each of these flags belongs to. */
 const owners = {
   verdicts: ['file'],
-  threshold: ['file'],
+  threshold: ['file', 'judge'],
+  'judge-reads': ['judge'],
+  'allow-wrong-polarity': ['judge'],
+  of: ['or'],
+  llm: ['judge'],
+  'llm-url': ['judge'],
+  'llm-key-env': ['judge'],
+  'llm-revision': ['judge'],
+  'llm-timeout': ['judge'],
+  'llm-retries': ['judge'],
+  concurrency: ['judge'],
+  'budget-calls': ['judge'],
+  'budget-tokens': ['judge'],
+  'budget-cost': ['judge'],
+  prices: ['judge'],
   'skip-incomplete': ['file'],
   covering: ['gold'],
   support: ['gold'],
@@ -131,8 +164,8 @@ async function decideWith(flags: Flags, terminal: Terminal, opened: { close(): P
       `--name: got ${shown(name)}, which is another decider's; verdicts of --decider ${flags.decider} need a name of their own`,
     );
   const manifest = await readManifest(flags.run, 'trajectories');
-  const { decider, inputs, options, claims, learntFrom } = await makeDecider(flags, manifest, { opened, terminal });
   const dir = flags.out ?? runFolder.verdicts(flags.run, name);
+  const { decider, inputs, options, claims, learntFrom, model } = await makeDecider(flags, manifest, { dir, opened, terminal });
   const out = await openOutputFolder({
     dir,
     kind: 'verdicts',
@@ -145,13 +178,21 @@ async function decideWith(flags: Flags, terminal: Terminal, opened: { close(): P
   });
   if (out.finished) return ended(resultOf(dir, out.finished), terminal);
 
-  // With input that is no use there is nothing to go on with.
+  // With input that is no use there is nothing to go on with, but for what an earlier run has paid for.
   const discarding = async (error: unknown): Promise<never> => {
-    if (error instanceof InputError) await out.discard();
+    if (error instanceof InputError && !(flags.resume && model)) await out.discard();
     throw error;
   };
+  const unprepared = async (error: unknown): Promise<never> => {
+    if (error instanceof CheckFailedError && !flags.resume) await out.discard();
+    return discarding(error);
+  };
   const size = await sizeOf(flags.run, manifest);
-  const prepared = (await decider.prepare?.(questionsOf(flags.run, manifest)).catch(discarding)) ?? { counts: {}, warnings: [] };
+  const { signal } = terminal;
+  const prepared = (await decider.prepare?.(questionsOf(flags.run, manifest), { signal }).catch(unprepared)) ?? {
+    counts: {},
+    warnings: [],
+  };
   terminal.note(
     `${size.questions} questions: at most ${size.loops} decider calls, and ${size.sentences} claim–sentence pairs for each claim a question has`,
   );
@@ -161,8 +202,10 @@ async function decideWith(flags: Flags, terminal: Terminal, opened: { close(): P
     format: flags.format,
     total: size.questions,
     claimsOf: claims?.of,
+    concurrency: model?.concurrency,
+    onFailed: ({ question_id, message }) => terminal.warn(`question ${JSON.stringify(question_id)}: ${message}`),
     onProgress: (done, total) => bar.update(done, total),
-    signal: terminal.signal,
+    signal,
   })
     .catch(discarding)
     .finally(() => bar.done());
@@ -180,22 +223,27 @@ async function decideWith(flags: Flags, terminal: Terminal, opened: { close(): P
       scan: { ...decider.scan, threshold: { ...decider.scan.threshold } },
     },
   });
-  return ended(resultOf(dir, done), terminal);
+  const result = ended(resultOf(dir, done), terminal);
+  if (!model) return result;
+  terminal.note(await model.words());
+  return { ...result, model: model.identity, work: model.work() };
 }
 
 interface MadeDecider {
   decider: Decider;
   inputs: string[];
-  options: { [name: string]: string | number | boolean };
+  options: { [name: string]: Json };
   claims?: RunClaims;
   /** What a question did for the decider's model. */
   learntFrom?: LearntFrom;
+  /** The language model behind it. */
+  model?: OpenedModel;
 }
 
 async function makeDecider(
   flags: Flags,
   manifest: Manifest,
-  { opened, terminal }: { opened: { close(): Promise<void> }[]; terminal: Terminal },
+  { dir, opened, terminal }: { dir: string; opened: { close(): Promise<void> }[]; terminal: Terminal },
 ): Promise<MadeDecider> {
   switch (flags.decider) {
     case 'gold': {
@@ -246,6 +294,29 @@ async function makeDecider(
       const decider = await fileDecider(flags.verdicts, { threshold, skipIncomplete });
       return { decider, inputs: [flags.verdicts], options: { threshold, 'skip-incomplete': skipIncomplete } };
     }
+    case 'judge': {
+      const threshold = flags.threshold === undefined ? 0.5 : numberIn('threshold', flags.threshold, [Number.MIN_VALUE, 1]);
+      const reads = flags['judge-reads'] ?? ((await hasSubAnswers(flags.run, manifest)) ? 'sub_answers' : 'sentences');
+      const model = await openModel(flags, terminal, { dir });
+      opened.push(model);
+      const decider = judgeDecider(model, { threshold, reads, allowWrongPolarity: flags['allow-wrong-polarity'] });
+      terminal.note(`the judge reads ${reads === 'sub_answers' ? 'sub-questions and sub-answers' : 'queries and retrieved sentences'}`);
+      return { decider, inputs: [], options: { identity: decider.identity }, model };
+    }
+    case 'or': {
+      const names = (flags.of ?? '').split(',').map((one) => one.trim());
+      if (names.length !== 2 || names[0] === names[1] || names.includes(''))
+        throw new InputError(`--of: got ${shown(flags.of ?? null)}, expected the names of two verdicts in RUN/verdicts: A,B`);
+      const folders = names.map((one) => runFolder.verdicts(flags.run, folderName('of', one)));
+      const [first, second] = [await openVerdicts(folders[0] as string), await openVerdicts(folders[1] as string)];
+      for (const [at, { manifest: verdicts }] of [first, second].entries())
+        await checkVerdictsOfRun(
+          { folder: flags.run, manifest },
+          { folder: folders[at] as string, name: names[at] as string, manifest: verdicts },
+        );
+      const decider = await orDecider(first, second);
+      return { decider, inputs: folders.map((folder) => join(folder, MANIFEST_NAME)), options: { of: names } };
+    }
   }
 }
 
@@ -274,6 +345,12 @@ async function learntWarnings(
   return [
     `the decider was trained on ${training} of ${uses.length} questions, and ${epoch} chose its epoch: its verdicts on them are not those on held-out questions`,
   ];
+}
+
+/** Whether the run's agent gave an intermediate answer anywhere. */
+async function hasSubAnswers(run: string, manifest: Manifest): Promise<boolean> {
+  for await (const { loops } of trajectoriesOf(run, manifest)) if (loops.some(({ sub_answer }) => sub_answer !== null)) return true;
+  return false;
 }
 
 function trajectoriesOf(run: string, manifest: Manifest): AsyncGenerator<Trajectory> {

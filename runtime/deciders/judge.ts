@@ -1,0 +1,138 @@
+import { CheckFailedError, InputError } from '../../src/core/errors.js';
+import type { HopRecord } from '../../src/core/records.js';
+import type { Loop } from '../../src/core/trajectories.js';
+import { type LanguageModel, LanguageModelError, type TokenLogprob, metered } from '../../src/llm/index.js';
+import {
+  JUDGE_WORDS,
+  type JudgeReads,
+  type JudgedState,
+  judgeCanaries,
+  judgeContents,
+  judgePromptSha256,
+} from '../../src/prompts/index.js';
+import type { Decider, Preparation, VerdictScore } from './decider.js';
+import { DEFAULT_THRESHOLD } from './verdict.js';
+
+export interface JudgeOptions {
+  /** From which P(yes) on a loop is covered, in (0, 1]. Default 0.5; the papers also take 0.95. */
+  threshold?: number | undefined;
+  /** What the judge reads beside the questions: `sub_answers` (default, the papers'), or `sentences` for runs whose agent gives no sub-answers. */
+  reads?: JudgeReads | undefined;
+  /** Go on although the judge puts an empty state above a sufficient one. Default false. */
+  allowWrongPolarity?: boolean | undefined;
+}
+
+/** Most probable tokens that are asked for: as many as OpenAI-compatible servers give. */
+const TOP = 20;
+/** Below this common probability of both words a verdict says little, and is counted. */
+const LOW_MASS = 0.5;
+
+/**
+ * The zero-shot prompt judge (method.md §8): one call a loop reads the question with the sub-questions and sub-answers so far, and no claim.
+ * P(yes) is the share of "yes" in the probability of both words, each summed over its spellings (case, white space around it) among the most
+ * probable tokens at the reply's first place; what lies on other tokens is left out of both. A loop without either word is not covered.
+ */
+export function judgeDecider(model: LanguageModel, options: JudgeOptions = {}): Decider {
+  const { threshold = 0.5, reads = 'sub_answers', allowWrongPolarity = false } = options;
+  if (!(threshold > 0 && threshold <= 1)) throw new RangeError(`threshold: got ${threshold}, expected a probability in (0, 1]`);
+  return {
+    name: 'judge',
+    identity: { decider: 'judge', model: model.identity, prompt_sha256: judgePromptSha256(), reads, threshold, top_tokens: TOP },
+    readsClaims: false,
+    scan: { threshold: { ...DEFAULT_THRESHOLD, pAtLeast: threshold }, allPairs: false },
+    prepare: (_questions, { signal } = {}) => checkPolarity(model, reads, { allowWrongPolarity, signal }),
+    decide: async ({ trajectory, record, signal }) => {
+      const meter = metered(model);
+      const question = questionOf(trajectory, record);
+      const counts = { loops_without_yes_or_no: 0, loops_of_low_mass: 0 };
+      const verdicts: VerdictScore[] = [];
+      for (const { loop } of trajectory.loops) {
+        const steps = trajectory.loops.slice(0, loop).map(({ query, sub_answer, sentences }) => ({ query, answer: sub_answer, sentences }));
+        const { p, mass } = await judged(meter.model, { question, steps }, reads, signal);
+        if (mass === 0) counts.loops_without_yes_or_no++;
+        else if (mass < LOW_MASS) counts.loops_of_low_mass++;
+        verdicts.push({ loop, claim: null, page: null, sentence: null, lp_match: null, lp_partial: null, lp_null: null, p });
+      }
+      return { claims: null, verdicts, counts, usage: meter.usage() };
+    },
+  };
+}
+
+/** P(yes) of the most probable tokens at one place, and the common probability of both words. */
+export function yesShare(place: Pick<TokenLogprob, 'token' | 'logprob' | 'top'>): { p: number; mass: number } {
+  // The token itself is among the most probable ones, but for servers that leave it out.
+  const tokens = place.top.some(({ token }) => token === place.token) ? place.top : [...place.top, place];
+  const sum = (word: string): number =>
+    tokens.filter(({ token }) => spelling(token) === word).reduce((total, { logprob }) => total + Math.exp(logprob), 0);
+  const [yes, no] = [sum(JUDGE_WORDS.fires), sum(JUDGE_WORDS.goesOn)];
+  return { p: yes + no === 0 ? 0 : yes / (yes + no), mass: Math.min(1, yes + no) };
+}
+
+/** Some tokenizers show a leading space as a mark of their own. */
+function spelling(token: string): string {
+  return token.replace(/[▁Ġ]/gu, ' ').trim().toLowerCase();
+}
+
+async function judged(
+  model: LanguageModel,
+  state: JudgedState,
+  reads: JudgeReads,
+  signal: AbortSignal | undefined,
+): Promise<{ p: number; mass: number }> {
+  const { system, user } = judgeContents(state, reads);
+  const reply = await model.chat(
+    {
+      messages: [
+        { role: 'system', content: system },
+        { role: 'user', content: user },
+      ],
+      maxTokens: 1,
+      logprobs: TOP,
+    },
+    { signal },
+  );
+  if (reply.logprobs === null) throw new LanguageModelError('got a reply without the log-probabilities that were asked for');
+  const [first] = reply.logprobs;
+  return first === undefined ? { p: 0, mass: 0 } : yesShare(first);
+}
+
+/**
+ * The judge has to put sufficient states above empty ones on average, else its "yes" means something else than is read (P23): a swapped
+ * prompt, another template, a model that cannot do it.
+ */
+async function checkPolarity(
+  model: LanguageModel,
+  reads: JudgeReads,
+  { allowWrongPolarity, signal }: { allowWrongPolarity: boolean; signal: AbortSignal | undefined },
+): Promise<Preparation> {
+  const canaries = judgeCanaries();
+  let [sufficient, empty, right] = [0, 0, 0];
+  for (const canary of canaries) {
+    const high = await judgedFirst(model, canary.sufficient, reads, signal);
+    const low = await judgedFirst(model, canary.empty, reads, signal);
+    sufficient += high / canaries.length;
+    empty += low / canaries.length;
+    if (high > low) right++;
+  }
+  const counts = { canaries: canaries.length, canaries_right: right, canary_p_sufficient: sufficient, canary_p_empty: empty };
+  if (sufficient > empty) return { counts, warnings: [] };
+  const found = `the judge gives obviously sufficient states P(yes) ${sufficient.toFixed(3)} on average, and empty ones ${empty.toFixed(3)}`;
+  if (!allowWrongPolarity)
+    throw new CheckFailedError(`${found}: its verdicts would say nothing; another --llm, or --allow-wrong-polarity to go on all the same`);
+  return { counts, warnings: [`${found}: its verdicts say nothing of coverage`] };
+}
+
+/** As `judged`; a model that gives no log-probabilities at all is refused here, before the first question. */
+async function judgedFirst(model: LanguageModel, state: JudgedState, reads: JudgeReads, signal: AbortSignal | undefined): Promise<number> {
+  try {
+    return (await judged(model, state, reads, signal)).p;
+  } catch (error) {
+    if (!(error instanceof LanguageModelError)) throw error;
+    throw new InputError(`--decider judge: needs the log-probabilities of tokens, and the language model gives none (${error.message})`);
+  }
+}
+
+function questionOf({ question_id, row }: { question_id: string; row: number; loops: readonly Loop[] }, record: HopRecord | null): string {
+  if (record) return record.question;
+  throw new InputError('the judge reads the question, and this run has no records', { row, questionId: question_id });
+}
