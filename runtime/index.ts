@@ -50,3 +50,4 @@ export { type TreePrompt } from './verifier-tree.js';
 export { type ModelState, checkPulled, pullModel, pulledModels } from './pulled-models.js';
 export { type Vectors, openVectors } from './vectors.js';
 export { type WriteEmbeddingsOptions, writeEmbeddings } from './write-embeddings.js';
+export { type CorpusWriteOptions, DEFAULT_PART_ROWS, type WrittenCorpus, writeCorpus } from './write-corpus.js';

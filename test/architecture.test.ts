@@ -14,7 +14,7 @@ const table: { [folder: string]: { folders: string[]; packages: string[] } } = {
   'src/prompts': { folders: ['src/core'], packages: ['zod', '@huggingface/tokenizers', '@huggingface/jinja'] },
   'src/llm': { folders: ['src/core'], packages: ['zod'] },
   'src/stats': { folders: ['src/core'], packages: ['simple-statistics'] },
-  'src/retrieval': { folders: ['src/core'], packages: [] },
+  'src/retrieval': { folders: ['src/core'], packages: ['zod'] },
   'src/agents': { folders: ['src/core', 'src/prompts', 'src/retrieval', 'src/llm'], packages: ['zod'] },
   datasets: { folders: ['src/core', 'src/prompts', 'src/llm'], packages: ['zod', 'hyparquet', 'hyparquet-compressors'] },
   runtime: {

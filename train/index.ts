@@ -6,6 +6,7 @@ export { type GpuAssumptions, estimateRun } from './estimate.js';
 export { type PlanOptions, type Planned, planHead, planVerifier } from './plan-verifier.js';
 export { FAULTS, type Fault, type FaultName, preflight, refuseFaults } from './preflight.js';
 export { type GivenSettings, VERIFIER_DEFAULTS, settingsOf } from './settings.js';
+export { shellWord } from './shell-word.js';
 export { type ShownRow, rowText, shownRows } from './show-rows.js';
 export { type ExportSource, checkExport, fetchExport, folderSource } from './export-files.js';
 export { packJob } from './job-archive.js';

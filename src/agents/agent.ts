@@ -69,7 +69,7 @@ export async function* searchLoops(agent: Agent, { record, retriever, ...options
     signal?.throwIfAborted();
     if (searched === budget) return null;
     searched++;
-    const found = await retriever.search(query, { top, exclude: repeat ? undefined : seen });
+    const found = await retriever.search(query, { top, exclude: repeat ? undefined : seen, signal });
     const sentences = found.filter(({ page, sentence }) => !seen.has(placeKey(page, sentence)));
     for (const { page, sentence } of sentences) seen.add(placeKey(page, sentence));
     return sentences;

@@ -9,7 +9,7 @@ import { type HopRecord, recordColumns } from '../core/records.js';
 import { type GoldOutcome, type RetrievedPages, onRetrievedPages } from '../core/retrieved-pages.js';
 import { type Loop, STOP_REASONS, trajectoryColumns } from '../core/trajectories.js';
 import { LanguageModelError, type Usage, addUsage, noUsage } from '../llm/index.js';
-import { type Bm25Options, type Retriever, bm25Index, sentencePool } from '../retrieval/index.js';
+import { type Bm25Options, type Retriever, RetrieverError, bm25Index, sentencePool } from '../retrieval/index.js';
 import { type Agent, type AgentEnd, type LoopOptions, searchQuestion } from './agent.js';
 
 /** What one question is searched in. `pages` where its documents come from an open corpus: what was retrieved takes the place of its own pages. */
@@ -87,7 +87,7 @@ export async function writeRun(
       const { loops, end } = await searchQuestion(agent, { record, retriever, signal: stop, ...loopOptions });
       return { ...compact(record, loops, end), ...(pages && { pages: pages.pages }) };
     };
-    const failed = (error: unknown): boolean => error instanceof LanguageModelError;
+    const failed = (error: unknown): boolean => error instanceof LanguageModelError || error instanceof RetrieverError;
     for await (const { question, entry } of questionWork(asked(), {
       journal,
       keyOf: ({ record }) => record,

@@ -1,6 +1,6 @@
 import * as arrow from 'apache-arrow';
 import { createWriteStream } from 'node:fs';
-import { open, readFile } from 'node:fs/promises';
+import { type FileHandle, open, readFile } from 'node:fs/promises';
 import { once } from 'node:events';
 import { finished } from 'node:stream/promises';
 import type { Column, Columns, Row } from './columns.js';
@@ -62,23 +62,11 @@ export async function writeArrow<C extends Columns>(
 export async function* readArrow<C extends Columns>(path: string, columns: C): AsyncGenerator<Row<C>> {
   const handle = await open(path, 'r');
   try {
-    let reader: arrow.RecordBatchReader;
-    try {
-      reader = await arrow.RecordBatchReader.from(handle);
-      await reader.open();
-    } catch (error) {
-      throw new InputError(`not an Arrow IPC file (${(error as Error).message})`, { file: path });
-    }
+    const reader = await arrowReader(handle, path);
     checkSchema(path, columns, reader.schema);
     for await (const batch of reader) {
-      const readers = Object.entries(columns).map(
-        ([name, column]) => [name, cellReader(column, batch.getChild(name) as arrow.Vector)] as const,
-      );
-      for (let i = 0; i < batch.numRows; i++) {
-        const row: Record<string, unknown> = {};
-        for (const [name, cell] of readers) row[name] = cell(i);
-        yield row as Row<C>;
-      }
+      const row = rowReader(columns, batch);
+      for (let i = 0; i < batch.numRows; i++) yield row(i);
     }
   } finally {
     await handle.close().catch(() => undefined);
@@ -102,6 +90,102 @@ export async function readArrowVectors(path: string, columnName: string): Promis
     at += part.length;
   }
   return { width, values, rows: table.numRows };
+}
+
+/** Vectors of some consecutive rows: shape [rows × width], row-major. Only valid until the next block is asked for. */
+export interface VectorBlock {
+  values: Float32Array;
+  rows: number;
+  width: number;
+}
+
+/** A column of vectors batch by batch, so that no more than one batch is in memory, however long the file. Throws InputError. */
+export async function* readVectorBlocks(path: string, columnName: string): AsyncGenerator<VectorBlock> {
+  const handle = await open(path, 'r');
+  try {
+    const reader = await arrowReader(handle, path);
+    for await (const batch of reader) {
+      const column = batch.getChild(columnName);
+      if (column === null || !arrow.DataType.isFixedSizeList(column.type))
+        throw new InputError(`no vector column ${JSON.stringify(columnName)}`, { file: path });
+      const width = column.type.listSize;
+      const [data] = column.data as [arrow.Data];
+      const { values } = data.children[0] as arrow.Data<arrow.Float32>;
+      yield { values: values.subarray(data.offset * width, (data.offset + data.length) * width), rows: batch.numRows, width };
+    }
+  } finally {
+    await handle.close().catch(() => undefined);
+  }
+}
+
+/** Rows of an Arrow IPC file by their number, a batch at a time, for a file of which few rows are wanted. Owns the file until it is closed. */
+export interface ArrowRows<C extends Columns> {
+  readonly rows: number;
+  row(at: number): Promise<Row<C>>;
+  close(): Promise<void>;
+}
+
+/** Opens a file that `writeArrow` wrote for reading its rows in any order; the last few batches are kept. Throws InputError when it is no such file or its columns are others. */
+export async function openArrowRows<C extends Columns>(path: string, columns: C): Promise<ArrowRows<C>> {
+  const handle = await open(path, 'r');
+  try {
+    const reader = (await arrowReader(handle, path)) as arrow.AsyncRecordBatchFileReader;
+    checkSchema(path, columns, reader.schema);
+    const batches = reader.numRecordBatches;
+    // `writeArrow` fills every batch but the last.
+    const rows = (batches - 1) * BATCH_ROWS + ((await reader.readRecordBatch(batches - 1))?.numRows ?? 0);
+    const kept = new Map<number, Promise<(index: number) => Row<C>>>();
+    const load = async (batch: number): Promise<(index: number) => Row<C>> => {
+      const loaded = (await reader.readRecordBatch(batch)) as arrow.RecordBatch;
+      return rowReader(columns, loaded);
+    };
+    let last: Promise<unknown> = Promise.resolve();
+    return {
+      rows,
+      row: async (at) => {
+        if (!(Number.isInteger(at) && at >= 0 && at < rows)) throw new RangeError(`row: got ${at}, expected one of ${rows}`);
+        const batch = Math.floor(at / BATCH_ROWS);
+        let loaded = kept.get(batch);
+        if (!loaded) {
+          // One read at a time: the reader has one position in the file.
+          const turn = last.then(() => load(batch));
+          last = turn.catch(() => undefined);
+          loaded = turn;
+          kept.set(batch, loaded);
+          const [oldest] = kept.keys();
+          if (kept.size > KEPT_BATCHES && oldest !== undefined) kept.delete(oldest);
+        }
+        return (await loaded)(at - batch * BATCH_ROWS);
+      },
+      close: () => handle.close(),
+    };
+  } catch (error) {
+    await handle.close().catch(() => undefined);
+    throw error;
+  }
+}
+
+const KEPT_BATCHES = 8;
+
+async function arrowReader(handle: FileHandle, path: string): Promise<arrow.RecordBatchReader> {
+  try {
+    const reader = await arrow.RecordBatchReader.from(handle);
+    await reader.open();
+    return reader;
+  } catch (error) {
+    throw new InputError(`not an Arrow IPC file (${(error as Error).message})`, { file: path });
+  }
+}
+
+function rowReader<C extends Columns>(columns: C, batch: arrow.RecordBatch): (index: number) => Row<C> {
+  const readers = Object.entries(columns).map(
+    ([name, column]) => [name, cellReader(column, batch.getChild(name) as arrow.Vector)] as const,
+  );
+  return (i) => {
+    const row: Record<string, unknown> = {};
+    for (const [name, cell] of readers) row[name] = cell(i);
+    return row as Row<C>;
+  };
 }
 
 function typeOf(column: Column, sample: unknown): arrow.DataType {

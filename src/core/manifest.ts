@@ -12,6 +12,7 @@ export const UNFINISHED_NAME = '.unfinished';
 /** The kinds of output folders (architecture.md §4). */
 export const KINDS = [
   'records',
+  'corpus',
   'labels',
   'claims',
   'embeddings',

@@ -55,6 +55,8 @@ export interface OutputFolder {
   file(name: string, content: string | Uint8Array): Promise<void>;
   /** Takes over a file as it is. */
   copy(name: string, from: string): Promise<void>;
+  /** Counts a file that an interrupted run had already made as one of the result; false where it is not there. */
+  keep(name: string): Promise<boolean>;
   /** Takes a file out again. */
   drop(name: string): Promise<void>;
   finish(conclusion: Conclusion): Promise<Manifest>;
@@ -98,6 +100,7 @@ export async function openOutputFolder(settings: OutputSettings): Promise<Output
       // Shares the bytes where the file system can: models have gigabytes.
       await copyFile(from, target(name), constants.COPYFILE_FICLONE);
     },
+    keep: async (name) => (await exists(join(work, name))) && target(name) !== '',
     drop: async (name) => {
       await rm(target(name), { force: true });
       outputs.splice(outputs.indexOf(name), 1);

@@ -6,6 +6,8 @@ export interface SearchOptions {
   top: number;
   /** Places (`placeKey`) that are passed over. Default: none. */
   exclude?: ReadonlySet<string> | undefined;
+  /** Ends a search that takes time. */
+  signal?: AbortSignal | undefined;
 }
 
 export interface Retriever {

@@ -8,6 +8,7 @@ const COMMANDS = {
   'data download': async () => (await import('./data-download.js')).dataDownload,
   'claims build': async () => (await import('./claims-build.js')).claimsBuild,
   'labels build': async () => (await import('./labels-build.js')).labelsBuild,
+  'corpus embed': async () => (await import('./corpus-embed.js')).corpusEmbed,
   embed: async () => (await import('./embed.js')).embed,
   'models list': async () => (await import('./models-list.js')).modelsList,
   'models pull': async () => (await import('./models-pull.js')).modelsPull,

@@ -3,21 +3,19 @@ import { InputError } from '../../core/errors.js';
 import { openOutputFolder } from '../../core/output-folder.js';
 import type { DatasetName } from '../../core/records.js';
 import { type IdSource, type OpenedRecords, openRecords } from '../../../datasets/index.js';
-import { DEFAULT_BM25, bm25Identity } from '../../retrieval/index.js';
 import { type AgentFlags, agentOf, agentOptions } from '../agent-flags.js';
 import type { Command, CommandResult, CommonFlags, Terminal } from '../command.js';
 import { resultOf } from '../finished.js';
 import { checkStrict, formatOption, inputOptions, openOptions, outFolder } from './input-options.js';
-import { numberIn, rowRange, wholeNumber } from '../number-flags.js';
+import { rowRange, wholeNumber } from '../number-flags.js';
+import { type OpenedRetriever, type RetrieverFlags, openRetriever, retrieverOptions } from '../retriever-flags.js';
 
-interface Flags extends CommonFlags, AgentFlags {
+interface Flags extends CommonFlags, AgentFlags, RetrieverFlags {
   file: string;
   top: number;
   rows?: string;
   dataset?: DatasetName | undefined;
   ids: IdSource;
-  k1: number;
-  b: number;
   repeat: boolean;
   format: 'arrow' | 'jsonl';
   strict: boolean;
@@ -25,15 +23,14 @@ interface Flags extends CommonFlags, AgentFlags {
 
 export const trajectoriesRun: Command = {
   path: 'trajectories run <file>',
-  describe: "search loops of an agent over every question's own pages",
+  describe: "search loops of an agent, over every question's own pages or over a corpus",
   positionals: { file: 'dataset file, or a folder with records' },
   options: {
     ...agentOptions,
-    top: { type: 'number', default: DEFAULT_LOOPS.top, describe: 'sentences a loop' },
+    top: { type: 'number', default: DEFAULT_LOOPS.top, describe: 'sentences a loop; over a corpus, passages' },
     rows: { type: 'string', describe: 'a..b: only rows a to b − 1 of the file, counted from 0' },
     ...inputOptions,
-    k1: { type: 'number', default: DEFAULT_BM25.k1, describe: 'BM25: how soon repeats of a word stop counting' },
-    b: { type: 'number', default: DEFAULT_BM25.b, describe: 'BM25: how far long sentences are held back' },
+    ...retrieverOptions,
     repeat: { type: 'boolean', default: false, describe: 'a sentence already retrieved takes a place again, adding nothing' },
     ...formatOption,
   },
@@ -43,12 +40,13 @@ export const trajectoriesRun: Command = {
 async function run(flags: Flags, terminal: Terminal): Promise<CommandResult> {
   const { seed, format } = flags;
   const top = wholeNumber('top', flags.top);
-  const bm25 = { k1: numberIn('k1', flags.k1, [0, Infinity]), b: numberIn('b', flags.b, [0, 1]) };
   const range = rowRange(flags.rows);
   const dir = outFolder(flags.out);
   const agent = await agentOf(flags, range, { dir, terminal });
   const { budget } = agent;
+  let retriever: OpenedRetriever | undefined;
   try {
+    retriever = await openRetriever(flags, terminal);
     const bar = terminal.progress('searching (MB read)');
     const opened = await openRecords(flags.file, openOptions({ dataset: flags.dataset, ids: flags.ids }, terminal, bar));
     const out = await openOutputFolder({
@@ -63,21 +61,23 @@ async function run(flags: Flags, terminal: Terminal): Promise<CommandResult> {
         rows: flags.rows ?? null,
         dataset: opened.dataset,
         ids: flags.ids,
-        ...bm25,
+        ...retriever.options,
         repeat: flags.repeat,
         format,
       },
       seed,
-      inputs: [...opened.inputs, ...agent.inputs],
+      inputs: [...opened.inputs, ...agent.inputs, ...retriever.inputs],
       resume: flags.resume,
       force: flags.force,
     });
     if (out.finished) return ended(resultOf(dir, out.finished), flags, terminal);
     for (const folder of out.removed) terminal.note(`${folder}: removed with the run that it was made from`);
 
+    const most = budget * top * retriever.sentences;
     terminal.note(
-      `at most ${budget} loops and ${budget * top} sentences a question: a decider is called at most ${budget} times, and scores at most ${budget * top} pairs for each of its claims`,
+      `at most ${budget} loops and ${most} sentences a question: a decider is called at most ${budget} times, and scores at most ${most} pairs for each of its claims`,
     );
+    const { corpus, bm25 } = retriever;
     const searched = async (): Promise<RunCounts> => {
       await agent.prepare(terminal.signal);
       const counts = await writeRun(out, opened.records, agent.agentFor, {
@@ -85,8 +85,10 @@ async function run(flags: Flags, terminal: Terminal): Promise<CommandResult> {
         top,
         repeat: flags.repeat,
         bm25,
+        corpus,
         format,
-        concurrency: agent.model?.concurrency,
+        // Searches that wait for each other share a pass over the corpus.
+        concurrency: agent.model?.concurrency ?? (corpus && (flags.concurrency ?? CORPUS_CONCURRENCY)),
         onFailed: ({ question_id, message }) => terminal.warn(`question ${JSON.stringify(question_id)}: ${message}`),
         signal: terminal.signal,
       });
@@ -107,6 +109,10 @@ async function run(flags: Flags, terminal: Terminal): Promise<CommandResult> {
     for (const { action, reason } of entries) if (action === 'skipped') skipped[reason] = (skipped[reason] ?? 0) + 1;
     const { counts, warnings } = agent.summary();
     if (ran.without_pool > 0) warnings.push(`${ran.without_pool} questions come without pages to search in and are left out`);
+    if (ran.gold?.unresolved)
+      warnings.push(
+        `${ran.gold.unresolved} questions lose their gold labels: a retrieved page has a supporting title, but not the supporting sentence`,
+      );
     if (ran.without_loop !== undefined)
       warnings.push(`${ran.without_loop} questions ended before their first search: they have an answer, but no loop to decide on`);
     const manifest = await out.finish({
@@ -116,21 +122,26 @@ async function run(flags: Flags, terminal: Terminal): Promise<CommandResult> {
       details: {
         dataset: opened.dataset,
         agent: agent.identity,
-        retriever: bm25Identity(bm25),
-        splitter: opened.splitter,
+        retriever: retriever.identity,
+        splitter: retriever.splitter ?? opened.splitter,
         budget,
         top,
         repeat: flags.repeat,
       },
     });
     const result = ended(resultOf(dir, manifest), flags, terminal);
-    if (!agent.model) return result;
+    const searches = corpus ? { searches: retriever.work() } : {};
+    if (!agent.model) return { ...result, ...searches };
     terminal.note(await agent.model.words());
-    return { ...result, model: agent.model.identity, work: agent.model.work() };
+    return { ...result, ...searches, model: agent.model.identity, work: agent.model.work() };
   } finally {
+    await retriever?.close();
     await agent.model?.close();
   }
 }
+
+/** Questions of an agent without a model that search a corpus at once. */
+const CORPUS_CONCURRENCY = 8;
 
 function inRange(
   opened: OpenedRecords,
