@@ -18,6 +18,7 @@ export const KINDS = [
   'embeddings',
   'trajectories',
   'verdicts',
+  'extractions',
   'replay',
   'report',
   'drafter',

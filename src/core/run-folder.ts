@@ -10,12 +10,13 @@ export const runFolder = {
   claims: (run: string, source: string): string => join(run, 'claims', source),
   embeddings: (run: string, encoder: string): string => join(run, 'embeddings', encoder),
   verdicts: (run: string, decider: string): string => join(run, 'verdicts', decider),
+  extractions: (run: string, extractor: string): string => join(run, 'extractions', extractor),
 };
 
 /** The folders that stand where those made from a run stand, in order of their names, with the kind that each should be of. */
 export async function derivedFolders(run: string): Promise<{ folder: string; kind: Kind }[]> {
   const found: { folder: string; kind: Kind }[] = [];
-  for (const kind of ['claims', 'embeddings', 'verdicts'] as const) {
+  for (const kind of ['claims', 'embeddings', 'verdicts', 'extractions'] as const) {
     const entries = await readdir(join(run, kind), { withFileTypes: true }).catch(() => []);
     for (const name of entries
       .filter((one) => one.isDirectory())

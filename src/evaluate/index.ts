@@ -2,6 +2,7 @@
 export { type AnswerScore, normaliseAnswer, scoreAnswer } from './answer-scores.js';
 export { type BreakEvenInput, breakEven, breakEvenWords } from './break-even.js';
 export { type Calibration, type CalibrationOptions, type Fold, type Slice, calibrate } from './calibration.js';
+export { type ExtractRunOptions, extractRun } from './extract-run.js';
 export { type EvaluationRow, evaluationRows } from './evaluation-rows.js';
 export { markInSample } from './in-sample.js';
 export { explainProfile, extentWords, foldTable, isDiagnostic, selectionWords } from './explain.js';
@@ -17,7 +18,10 @@ export {
 } from './judged-rows.js';
 export { type LoadOptions, type LoadedRun, type RunIdentity, type RunSources, loadRun, runManifests } from './load-run.js';
 export { makeProfile } from './make-profile.js';
-export { type MeasureOptions, type Measured, type Measures, measure } from './measures.js';
+export type { Measured } from './measured.js';
+export { type MeasureOptions, type Measures, measure } from './measures.js';
+export { type AnswerMeasures, PARITY, type Parity, measureAnswers, parityOf } from './answer-measures.js';
+export { type StageCost, costWords, runCosts } from './run-costs.js';
 export { type PageOverlap, pageOverlap } from './page-overlap.js';
 export {
   ALWAYS_CALL,
@@ -40,7 +44,7 @@ export { CONSTRAINTS, type Constraint, type SafetyReference, type Selection, typ
 export { storedReplay } from './stored-replay.js';
 export { type RunClaims, readRunClaims } from './run-claims.js';
 export { type RunFolderManifest, checkVerdictsOfRun } from './same-run.js';
-export { SYSTEM_NAMES, type SystemSettings, type SystemSpec, parseSystems } from './systems.js';
+export { SYSTEM_NAMES, type SystemSettings, type SystemSpec, parseSystems, readySystem } from './systems.js';
 export { figure, signed, textTable, withInterval } from './text-table.js';
 export { type ThresholdCurve, thresholdCurve } from './threshold-curve.js';
 export { type TrainList, readTrainList } from './train-list.js';

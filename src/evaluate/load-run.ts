@@ -7,12 +7,13 @@ import { InputError } from '../core/errors.js';
 import { type GoldHops, goldHops } from '../core/gold-hops.js';
 import { type Json, MANIFEST_NAME, type Manifest, readManifest } from '../core/manifest.js';
 import type { OnProgress } from '../core/progress.js';
-import { recordColumns } from '../core/records.js';
+import { type HopRecord, recordColumns } from '../core/records.js';
 import { runFolder } from '../core/run-folder.js';
 import { readTable } from '../core/tables.js';
 import type { LearntFrom } from '../core/training-questions.js';
 import { type Trajectory, groupTrajectories, trajectoryColumns } from '../core/trajectories.js';
 import { type Exclusions, type QuestionRun, noExclusions } from './question-run.js';
+import { readRunAnswers } from './run-answers.js';
 import { readRunClaims } from './run-claims.js';
 import { type RunFolderManifest, checkVerdictsOfRun } from './same-run.js';
 import { type StandIn, draftedStandIn } from './stand-in.js';
@@ -33,6 +34,8 @@ export interface RunSources {
   aggregation?: Aggregation | undefined;
   /** Default `all_match`; `any_match` also takes the smallest claim margin as the state's. */
   policy?: 'all_match' | 'any_match' | undefined;
+  /** Folder names `extractions/NAME` whose answers are read. Default: none. */
+  extractors?: readonly string[] | undefined;
   /** The gold loop's rules (method.md §1). Defaults `any` and `answer`. */
   support?: CoverageRule | undefined;
   covering?: 'answer' | 'paragraph' | undefined;
@@ -49,6 +52,8 @@ export interface RunIdentity {
   drafterSha256: string | null;
   evidenceText: EvidenceText;
   decider: { name: string; identity: Json; claims: string | null };
+  /** Left out where none was asked for. */
+  extractors?: Json;
 }
 
 export interface LoadedRun {
@@ -106,7 +111,8 @@ async function readRun(folder: string, sources: RunSources, standIn: StandIn | u
   const policy = sources.policy ?? 'all_match';
   const verdictsFolder = runFolder.verdicts(folder, sources.decider);
   const { verdicts, decider } = await readVerdicts(run, sources.decider, policy);
-  const hops = await readHops(folder, manifest, sources.covering ?? 'answer');
+  const { hops, records } = await readGold(folder, manifest, sources.covering ?? 'answer');
+  const extracted = await readRunAnswers(run, sources.extractors ?? [], records);
   const claimSource = standIn?.claimSource ?? claims.source;
   const text = standIn ? null : (sources.claimText ?? defaultClaimText(claims.source));
   const identity: RunIdentity = {
@@ -118,6 +124,7 @@ async function readRun(folder: string, sources: RunSources, standIn: StandIn | u
     drafterSha256: standIn?.sha256 ?? null,
     evidenceText: sources.evidenceText ?? 'title+sentence',
     decider,
+    ...(extracted.extractors.length > 0 && { extractors: extracted.extractors.map(({ name, identity: made }) => ({ name, made })) }),
   };
 
   const learntFrom = options.learntFrom ?? standIn?.learntFrom;
@@ -156,6 +163,7 @@ async function readRun(folder: string, sources: RunSources, standIn: StandIn | u
         claims: own.length,
         deciderClaims: verdict.claims,
         learnt: learntFrom?.((own[0] as Claim).question),
+        ...(extracted.extractors.length > 0 && { answers: extracted.of(trajectory), native: extracted.native(trajectory) }),
       });
     }
     options.onProgress?.(seen, hops?.size ?? null);
@@ -194,6 +202,7 @@ export async function runManifests(folder: string, sources: RunSources): Promise
     [runFolder.embeddings(folder, sources.encoder), 'embeddings'],
     [runFolder.verdicts(folder, sources.decider), 'verdicts'],
     ...(sources.drafter === undefined ? [] : [[sources.drafter, 'drafter'] as const]),
+    ...(sources.extractors ?? []).map((name) => [runFolder.extractions(folder, name), 'extractions'] as const),
   ] as const;
   for (const [part, kind] of parts) await readManifest(part, kind);
   return parts.map(([part]) => join(part, MANIFEST_NAME));
@@ -249,12 +258,23 @@ async function readVerdicts(
   return { verdicts, decider: { name: stored.details.name, identity: decider, claims } };
 }
 
-/** The gold hops of every record; undefined where the run has no records. */
-async function readHops(folder: string, manifest: Manifest, covering: 'answer' | 'paragraph'): Promise<Map<string, GoldHops> | undefined> {
-  if (!manifest.outputs.some((one) => /^records\.(arrow|jsonl)$/.test(one.name))) return undefined;
+type GoldAnswers = Pick<HopRecord, 'row' | 'question_id' | 'answer' | 'aliases'>;
+
+/** The gold hops of every record, and its answers; no hops at all where the run has no records. */
+async function readGold(
+  folder: string,
+  manifest: Manifest,
+  covering: 'answer' | 'paragraph',
+): Promise<{ hops: Map<string, GoldHops> | undefined; records: GoldAnswers[] }> {
+  const records: GoldAnswers[] = [];
+  if (!manifest.outputs.some((one) => /^records\.(arrow|jsonl)$/.test(one.name))) return { hops: undefined, records };
   const hops = new Map<string, GoldHops>();
-  for await (const record of readTable(folder, manifest, 'records', recordColumns)) hops.set(keyOf(record), goldHops(record, covering));
-  return hops;
+  for await (const record of readTable(folder, manifest, 'records', recordColumns)) {
+    hops.set(keyOf(record), goldHops(record, covering));
+    const { row, question_id, answer, aliases } = record;
+    records.push({ row, question_id, answer, aliases });
+  }
+  return { hops, records };
 }
 
 /**

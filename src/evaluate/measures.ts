@@ -1,13 +1,7 @@
-import { type Statistic, observedStatistics, pairedBootstraps } from '../stats/index.js';
+import type { Statistic } from '../stats/index.js';
+import { type Measured, finite, measured } from './measured.js';
 import { type Outcome, type Policy, alwaysVerify, full, isCovered, isEarly } from './policies.js';
 import type { QuestionCounts, QuestionRun } from './question-run.js';
-
-/** A figure and its 95% paired-bootstrap interval; null where undefined, or where no interval was asked for. */
-export interface Measured {
-  value: number | null;
-  low: number | null;
-  high: number | null;
-}
 
 export interface MeasureOptions {
   /** Resamples of the questions; 0 leaves the intervals out. Default 10,000. */
@@ -78,8 +72,6 @@ const STATISTICS = {
   overSearch: (t) => t.over / t.goldStop,
 } as const satisfies { [name: string]: Statistic<Column> };
 
-type Figure = keyof typeof STATISTICS;
-
 /** Measures a policy on one set of questions. Repeated ids are drawn together by the bootstrap. Throws RangeError for no questions. */
 export function measure(questions: readonly QuestionRun[], policy: Policy, options: MeasureOptions = {}): Measures {
   if (questions.length === 0) throw new RangeError('questions: got none, expected at least one');
@@ -101,7 +93,8 @@ export function measure(questions: readonly QuestionRun[], policy: Policy, optio
   }
   const ids = questions.map((one) => one.id);
   const unique = new Set(ids).size;
-  const figures = withIntervals(columns, unique < ids.length ? ids : undefined, options);
+  const clusters = unique < ids.length ? ids : undefined;
+  const figures = measured({ columns, clusters, strata: options.strata, statistics: STATISTICS }, options);
   const total = (name: Column): number => columns[name].reduce((sum, value) => sum + value, 0);
   const hasPairs = questions.some((one) => one.pairs !== null && one.pairs !== undefined);
   return {
@@ -162,30 +155,4 @@ function pairsRead(question: QuestionRun, { lastCall }: Outcome): number {
   let sum = 0;
   if (question.pairs) for (let loop = 0; loop < lastCall; loop++) sum += question.pairs[loop] as number;
   return sum;
-}
-
-function withIntervals(
-  columns: { [name in Column]: Float64Array },
-  clusters: readonly string[] | undefined,
-  { resamples = 10_000, seed = 13, strata }: MeasureOptions,
-): { [name in Figure]: Measured } {
-  const figures = {} as { [name in Figure]: Measured };
-  const names = Object.keys(STATISTICS) as Figure[];
-  const data = { columns, clusters, strata, statistics: STATISTICS };
-  if (resamples === 0) {
-    const observed = observedStatistics(data);
-    for (const name of names) figures[name] = { value: finite(observed[name]), low: null, high: null };
-    return figures;
-  }
-  const drawn = pairedBootstraps({ ...data, resamples, seed });
-  for (const name of names) {
-    const { estimate, low, high } = drawn[name];
-    const value = finite(estimate);
-    figures[name] = value === null ? { value, low: null, high: null } : { value, low: finite(low), high: finite(high) };
-  }
-  return figures;
-}
-
-function finite(value: number): number | null {
-  return Number.isFinite(value) ? value : null;
 }

@@ -1,3 +1,4 @@
+import type { AnswerScore } from './answer-scores.js';
 import type { QuestionUse } from '../core/training-questions.js';
 
 /**
@@ -24,8 +25,19 @@ export interface QuestionRun {
   learnt?: QuestionUse | null | undefined;
   /** Claim–sentence pairs that the decider scores at each loop; null for deciders that score none. */
   pairs?: Int32Array | null | undefined;
+  /** What each extractor answers, by its name. Left out where none was asked for. */
+  answers?: ReadonlyMap<string, LoopAnswers> | undefined;
+  /** How right the agent's own answer is; left out where the run has none, or the record no gold answer. */
+  native?: AnswerScore | undefined;
   /** The verdicts under each of the two policies over claims, where the decider rules claim by claim. */
   firesBy?: { readonly all_match: readonly boolean[]; readonly any_match: readonly boolean[] } | undefined;
+}
+
+/** One extractor's answers to one question. Arrays are indexed by loop − 1. */
+export interface LoopAnswers {
+  texts: readonly string[];
+  /** Null where the record has no gold answer. */
+  scores: readonly AnswerScore[] | null;
 }
 
 /** Questions that no policy can be asked about, by reason. They are in no numerator and no denominator (known fault P8). */

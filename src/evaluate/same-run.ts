@@ -37,12 +37,25 @@ export function checkClaimsOfRun(run: RunFolderManifest, claims: RunPart): void 
 
 /** Verdicts belong to the run whose manifest is among their inputs: it holds the hash of the trajectories. Throws InputError otherwise. */
 export async function checkVerdictsOfRun(run: RunFolderManifest, verdicts: RunPart): Promise<void> {
-  const { sha256 } = await hashFile(join(run.folder, MANIFEST_NAME));
-  if (verdicts.manifest.inputs.some((one) => one.sha256 === sha256)) return;
+  if (await isMadeOf(run, verdicts)) return;
   const decider = verdicts.manifest.options.decider;
   const flags = `--decider ${typeof decider === 'string' ? decider : verdicts.name}${decider === verdicts.name ? '' : ` --name ${verdicts.name}`}`;
   throw new InputError(
     `verdicts of another run: decided on other trajectories; decide again with "hopgate decide ${run.folder} ${flags} --force"`,
     { file: verdicts.folder },
   );
+}
+
+/** Extractions belong to the run whose manifest is among their inputs. Throws InputError otherwise. */
+export async function checkExtractionsOfRun(run: RunFolderManifest, extractions: RunPart): Promise<void> {
+  if (await isMadeOf(run, extractions)) return;
+  throw new InputError(
+    `answers of another run: extracted from other trajectories; extract again with "hopgate extract ${run.folder} --name ${extractions.name} --force"`,
+    { file: extractions.folder },
+  );
+}
+
+async function isMadeOf(run: RunFolderManifest, part: RunPart): Promise<boolean> {
+  const { sha256 } = await hashFile(join(run.folder, MANIFEST_NAME));
+  return part.manifest.inputs.some((one) => one.sha256 === sha256);
 }

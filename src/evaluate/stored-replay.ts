@@ -1,19 +1,19 @@
 import type { Replay, ReplayedDataset } from './replay.js';
 
 /** A replay as `replay.json` holds it: the same figures under the spelling of files, `call_cut` for `callCut`. */
-export function storedReplay({ datasets, pooled, breakEven }: Replay): { [field: string]: unknown } {
-  return respelled({ datasets, pooled, breakEven }, toFile) as { [field: string]: unknown };
+export function storedReplay({ datasets, pooled, breakEven, costs }: Replay): { [field: string]: unknown } {
+  return respelled({ datasets, pooled, breakEven, ...(costs && { costs }) }, toFile) as { [field: string]: unknown };
 }
 
 /** The other way, for the report. The manifest vouches for the file's bytes, so its shape is not checked again. */
-export function restoredReplay(stored: { datasets: unknown; pooled: unknown; break_even: unknown }): Replay {
-  const { datasets, pooled, break_even } = stored;
+export function restoredReplay(stored: { datasets: unknown; pooled: unknown; break_even: unknown; costs?: string[] }): Replay {
+  const { datasets, pooled, break_even, costs } = stored;
   const { breakEven, ...rest } = respelled({ datasets, pooled, break_even }, fromFile) as {
     datasets: ReplayedDataset[];
     pooled: ReplayedDataset | null;
     breakEven: string[];
   };
-  return { ...rest, breakEven };
+  return { ...rest, breakEven, ...(costs && { costs }) };
 }
 
 /** Every key of a plain value, at every level. */

@@ -1,4 +1,4 @@
-import type { Measured } from './measures.js';
+import type { Measured } from './measured.js';
 
 /** A table before it is drawn, as text or as HTML. */
 export interface Cells {
@@ -26,6 +26,12 @@ export function withInterval({ value, low, high }: Measured, digits = 3): string
   return low === null || high === null
     ? figure(value, digits)
     : `${figure(value, digits)} [${figure(low, digits)}, ${figure(high, digits)}]`;
+}
+
+/** `+0.012 [−0.004, +0.028]`. */
+export function signedInterval({ value, low, high }: Measured): string {
+  if (value === null) return 'n/a';
+  return low === null || high === null ? signed(value) : `${signed(value)} [${signed(low)}, ${signed(high)}]`;
 }
 
 /** A difference with its sign. */

@@ -25,6 +25,7 @@ const COMMANDS = {
   'trajectories run': async () => (await import('./trajectories-run.js')).trajectoriesRun,
   'trajectories import': async () => (await import('./trajectories-import.js')).trajectoriesImport,
   decide: async () => (await import('./decide.js')).decide,
+  extract: async () => (await import('./extract.js')).extract,
   calibrate: async () => (await import('./calibrate.js')).calibrate,
   explain: async () => (await import('./explain.js')).explain,
   replay: async () => (await import('./replay.js')).replay,

@@ -1,26 +1,35 @@
 import { type Profile, marginRange, matchProfile, readProfile } from '../../../runtime/index.js';
-import { InputError, shown } from '../../core/errors.js';
-import { hashFile } from '../../core/hash.js';
+import { CheckFailedError, InputError, shown } from '../../core/errors.js';
+import { canonicalJson, hashFile } from '../../core/hash.js';
 import { openOutputFolder } from '../../core/output-folder.js';
 import {
   type JoinedRuns,
+  PARITY,
+  type Parity,
   type Replay,
   type ReplayedDataset,
   type ReplayedSystem,
   SYSTEM_NAMES,
+  type StageCost,
+  type SystemSettings,
+  type SystemSpec,
+  costWords,
   isDiagnostic,
   learntWarnings,
   markInSample,
+  parityOf,
   parseSystems,
+  readySystem,
   replay as replayRuns,
   replayRows,
   replayTable,
+  runCosts,
   storedReplay,
 } from '../../evaluate/index.js';
 import type { Command, CommandResult, CommonFlags, Terminal } from '../command.js';
 import { numberIn, wholeNumber } from '../number-flags.js';
 import { profilePath } from '../profile-path.js';
-import { type RunFlags, loadRuns, manifestsOf, runOptions, sourcesOf, storedSources } from '../run-flags.js';
+import { type RunFlags, folderName, loadRuns, manifestsOf, runOptions, sourcesOf, storedSources } from '../run-flags.js';
 
 interface Flags extends CommonFlags, RunFlags {
   systems: string;
@@ -30,6 +39,7 @@ interface Flags extends CommonFlags, RunFlags {
   'tau-lo'?: number;
   'margin-only-tau'?: number;
   bar?: number;
+  extractor?: string[];
   resamples: number;
 }
 
@@ -47,6 +57,12 @@ export const replay: Command = {
     'tau-lo': { type: 'number', describe: 'two-threshold: stop below this without a call (default: chosen on the same questions)' },
     'margin-only-tau': { type: 'number', describe: "margin-only: stop at this (default: matched to the decider's coverage safety)" },
     bar: { type: 'number', describe: "agreement at which --tau-lo is chosen (default: the profile's, else 0.9)" },
+    extractor: {
+      type: 'string',
+      array: true,
+      nargs: 1,
+      describe: 'answers that are read: RUN/extractions/EXTRACTOR; adds EM and F1 at the stops, may be given again for another extractor',
+    },
     resamples: { type: 'number', default: 10_000, describe: 'of the paired bootstrap' },
   },
   run: (args, terminal) => run(args as unknown as Flags, terminal),
@@ -60,7 +76,10 @@ async function run(flags: Flags, terminal: Terminal): Promise<CommandResult> {
   if (flags.transfer && flags.profile === undefined) throw new InputError('--transfer: of no use without --profile');
   const path = flags.profile === undefined ? undefined : await profilePath(flags.profile);
   const profile = path === undefined ? undefined : await readProfile(path);
-  const sources = sourcesOf(flags, profile);
+  const extractors = (flags.extractor ?? []).map((one) => folderName('extractor', one));
+  const twice = extractors.find((one, at) => extractors.indexOf(one) < at);
+  if (twice !== undefined) throw new InputError(`--extractor: got ${shown(twice)} twice, expected each once`);
+  const sources = { ...sourcesOf(flags, profile), extractors };
   const settings = {
     tau: profile?.tau ?? (flags.tau === undefined ? null : numberIn('tau', flags.tau, [-1, 2])),
     lower: flags['tau-lo'] === undefined ? undefined : numberIn('tau-lo', flags['tau-lo'], [0, 2]),
@@ -75,7 +94,12 @@ async function run(flags: Flags, terminal: Terminal): Promise<CommandResult> {
   const joined = await loadRuns(flags.run, sources, flags.repeats, terminal);
   const transferred = profile === undefined ? [] : match(profile, joined, flags.transfer);
   // Before the folder is opened: what turns out to be no use leaves nothing behind.
-  const plain = replayRuns(joined.datasets, specs, settings, { resamples, seed: flags.seed });
+  const parity = parities(joined, specs, settings);
+  const costs = await runCosts(flags.run, sources);
+  const plain = {
+    ...replayRuns(joined.datasets, specs, settings, { resamples, seed: flags.seed }),
+    ...(costs.length > 0 && { costs: costWords(costs) }),
+  };
   const replayed = profile === undefined ? plain : markInSample(plain, profile, joined.datasets);
   const out = await openOutputFolder({
     dir,
@@ -90,6 +114,7 @@ async function run(flags: Flags, terminal: Terminal): Promise<CommandResult> {
       'tau-lo': flags['tau-lo'] ?? null,
       'margin-only-tau': flags['margin-only-tau'] ?? null,
       bar: settings.bar,
+      ...(extractors.length > 0 && { extractor: extractors }),
       resamples,
     },
     seed: flags.seed,
@@ -97,7 +122,7 @@ async function run(flags: Flags, terminal: Terminal): Promise<CommandResult> {
     resume: flags.resume,
     force: flags.force,
   });
-  const result = resultOf(replayed, joined, { profile, transferred, tau: settings.tau });
+  const result = resultOf(replayed, joined, { profile, transferred, tau: settings.tau, parity, costs });
   const warnings = warningsOf(joined, transferred, profile);
   const counts = {
     datasets: joined.datasets.length,
@@ -112,6 +137,8 @@ async function run(flags: Flags, terminal: Terminal): Promise<CommandResult> {
   }
   terminal.print(replayTable(replayed));
   terminal.print(`\n${provenanceWords(joined)}`);
+  for (const { dataset, first, second, questions, same } of parity)
+    terminal.print(`${dataset}: ${second} gives the answers of ${first} on ${same} of ${questions} questions`);
   for (const one of transferred) terminal.print(`transferred: ${one}`);
   return { out: dir, counts, quarantined: {}, warnings, ...result };
 }
@@ -137,7 +164,13 @@ function match(profile: Profile, { identity, agents, corpora, splitter }: Joined
 function resultOf(
   replayed: Replay,
   joined: JoinedRuns,
-  { profile, transferred, tau }: { profile: Profile | undefined; transferred: string[]; tau: number | null },
+  {
+    profile,
+    transferred,
+    tau,
+    parity,
+    costs,
+  }: { profile: Profile | undefined; transferred: string[]; tau: number | null; parity: readonly Parity[]; costs: readonly StageCost[] },
 ): { [field: string]: unknown } {
   const labelled = (one: ReplayedDataset): ReplayedDataset => ({
     ...one,
@@ -151,9 +184,35 @@ function resultOf(
       datasets: replayed.datasets.map(labelled),
       pooled: replayed.pooled && labelled(replayed.pooled),
       breakEven: replayed.breakEven,
+      costs: replayed.costs,
     }),
+    ...(joined.identity.extractors !== undefined && { extractors: joined.identity.extractors, parity }),
+    ...(costs.length > 0 && { usage: costs }),
     excluded: Object.fromEntries(joined.datasets.map((one) => [one.dataset, { ...one.excluded }])),
   };
+}
+
+/**
+ * Two extractions by one extractor under two names: an arm that was extracted anew beside the cache. They are compared only where they give the same
+ * answers on nearly all questions (method.md §9). Throws CheckFailedError.
+ */
+function parities({ datasets, identity }: JoinedRuns, specs: readonly SystemSpec[], settings: SystemSettings): Parity[] {
+  const extractors = (identity.extractors ?? []) as { name: string; made: unknown }[];
+  const found: Parity[] = [];
+  for (const [at, { name: second, made }] of extractors.entries()) {
+    const first = extractors.slice(0, at).find((one) => canonicalJson(one.made) === canonicalJson(made))?.name;
+    if (first === undefined) continue;
+    for (const { dataset, questions } of datasets) {
+      const policies = specs.map((spec) => readySystem(spec, questions, settings).policy);
+      const parity = parityOf(questions, policies, { dataset, first, second });
+      if (parity.same < PARITY * parity.questions)
+        throw new CheckFailedError(
+          `--extractor: ${second} is ${first} extracted anew, and gives the same answers on ${parity.same} of ${parity.questions} questions of ${dataset}, expected at least ${PARITY} of them: the two are not compared`,
+        );
+      found.push(parity);
+    }
+  }
+  return found;
 }
 
 /** Whose claims the gate and the decider read, and whether the arm could be deployed (evaluation.md). */
