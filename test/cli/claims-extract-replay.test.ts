@@ -64,10 +64,11 @@ test('P106: generated claims, embedded, decided on, replayed with EM, and what t
   assert.equal(requests.length, paid);
 
   const folder = await temporaryFolder();
-  const replay = (out: string, ...more: string[]): string[] => [
-    ...['replay', run, '--decider', 'gold', '--claims', 'generated', '--encoder', 'again', '--tau', '0.5', '--resamples', '100'],
-    ...['--out', join(folder, out), ...more],
-  ];
+  const replay = (out: string, ...more: string[]): string[] =>
+    ['replay', run, '--decider', 'gold', '--claims', 'generated', '--encoder', 'again', '--tau', '0.5', '--resamples', '100'].concat(
+      ['--out', join(folder, out)],
+      more,
+    );
   const result = await hopgateJson(replay('both', '--extractor', 'tiny', '--extractor', 'anew'));
   const [dataset] = result.datasets as { systems: { label: string; answers: { extractor: string; em: { value: number } }[] }[] }[];
   const emOf = (label: string): number => dataset?.systems.find((one) => one.label === label)?.answers[0]?.em.value as number;
