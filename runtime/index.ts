@@ -4,6 +4,7 @@ export { type CachedEncoder, type CacheCounts, cachedEncoder, identityHash } fro
 export { EMBEDDED, type Embedded, type EmbeddingTexts, type TextSelection, embeddingTexts } from './embedding-texts.js';
 export { BUILT_IN_ENCODER, type EncodeOptions, type Encoder, type EncoderOptions, openEncoder } from './encoder.js';
 export { type GateDecision, callsDecider, gate } from './gate.js';
+export { type HttpEncoderOptions, openHttpEncoder } from './http-encoder.js';
 export { ENCODER_NAMES, type EncoderName, type KnownEncoder, isEncoderName, knownEncoder, readEncoderRegistry } from './known-encoders.js';
 export { type MarginRange, OUTSIDE_ALARM, marginRange } from './margin-range.js';
 export {

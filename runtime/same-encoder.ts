@@ -1,11 +1,11 @@
-import type { EncoderIdentity } from '../src/core/embeddings.js';
+import { type EncoderIdentity, sameEncoderField } from '../src/core/embeddings.js';
 import { ProfileMismatchError } from '../src/core/errors.js';
 import { canonicalJson } from '../src/core/hash.js';
 
 /** Throws ProfileMismatchError that names the first difference between the encoder that a model was trained on and the one it is given. */
 export function sameEncoder(expected: EncoderIdentity, got: EncoderIdentity, model: 'drafter' | 'small verifier'): void {
   for (const field of Object.keys(expected) as (keyof EncoderIdentity)[]) {
-    if (expected[field] === got[field]) continue;
+    if (sameEncoderField(field, expected[field], got[field])) continue;
     throw new ProfileMismatchError(
       `encoder.${field}`,
       canonicalJson(expected[field]),

@@ -182,5 +182,7 @@ async function hashes(out: OutputFolder, part: number): Promise<Pick<PartEntry, 
 /** A token stands for a byte of UTF-8 or more, so only long texts have to be counted. */
 function cut(text: string, encoder: Encoder): boolean {
   const { max_tokens: limit, passage_prefix: prefix } = encoder.identity;
+  // A server does not say.
+  if (limit === null) return false;
   return Buffer.byteLength(text) + prefix.length + 2 > limit && encoder.tokenCount(text, 'passage') > limit;
 }

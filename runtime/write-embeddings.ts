@@ -65,6 +65,8 @@ export async function writeEmbeddings(texts: EmbeddingTexts, encoder: Encoder, o
 /** A text that is cut off gets a plausible vector all the same, so it is said. */
 function cutTexts({ entries }: EmbeddingTexts, encoder: Encoder): string[] {
   const limit = encoder.identity.max_tokens;
+  // A server does not say; it may refuse such a text, or cut it.
+  if (limit === null) return [];
   const prefix = Math.max(encoder.identity.query_prefix.length, encoder.identity.passage_prefix.length);
   // A token stands for a byte of UTF-8 or more, so only long texts have to be counted.
   const long = entries.filter(({ text }) => Buffer.byteLength(text) + prefix + 2 > limit);

@@ -25,6 +25,10 @@ export const rayShardOptions = {
 interface EmbedFlags extends CommonFlags, RayShardFlags {
   file: string;
   encoder?: string;
+  'encoder-url'?: string;
+  'encoder-key-env'?: string;
+  'query-prefix'?: string;
+  'passage-prefix'?: string;
   'cache-dir'?: string;
   'model-dir'?: string;
 }
@@ -85,6 +89,9 @@ export async function embedOnRay(
   return { out, counts: { shards: of }, quarantined: {}, warnings: [] };
 }
 
+/** What every shard's encoder has to be told as this command was. */
+const ENCODER_WORDS = ['encoder', 'encoder-url', 'encoder-key-env', 'query-prefix', 'passage-prefix', 'cache-dir', 'model-dir'] as const;
+
 function shardWords(flags: EmbedFlags, { out, partRows, shard }: { out: string; partRows: number; shard: string }): string[] {
   const words = [
     'corpus',
@@ -99,7 +106,7 @@ function shardWords(flags: EmbedFlags, { out, partRows, shard }: { out: string; 
     '--seed',
     String(flags.seed),
   ];
-  for (const name of ['encoder', 'cache-dir', 'model-dir'] as const) if (flags[name] !== undefined) words.push(`--${name}`, flags[name]);
+  for (const name of ENCODER_WORDS) if (flags[name] !== undefined) words.push(`--${name}`, flags[name]);
   return [...words, '--resume', '--quiet'];
 }
 

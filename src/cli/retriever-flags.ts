@@ -18,7 +18,7 @@ import {
   openCorpusFolder,
   passageRetriever,
 } from '../retrieval/index.js';
-import type { EncoderIdentity } from '../core/embeddings.js';
+import { type EncoderIdentity, sameEncoderField } from '../core/embeddings.js';
 import type { Terminal } from './command.js';
 import { encoderOf, encoderOptions } from './encoder-flags.js';
 import { numberIn, wholeNumber } from './number-flags.js';
@@ -190,7 +190,7 @@ async function denseSource(dir: string, flags: RetrieverFlags): Promise<OpenedSo
 /** Vectors of two encoders, or of two prefixes, have nothing to say to each other (known-faults P29, P31). */
 function checkEncoder(expected: EncoderIdentity, got: EncoderIdentity): void {
   for (const field of Object.keys(expected) as (keyof EncoderIdentity)[]) {
-    if (expected[field] === got[field]) continue;
+    if (sameEncoderField(field, expected[field], got[field])) continue;
     throw new ProfileMismatchError(
       `encoder.${field}`,
       canonicalJson(expected[field]),

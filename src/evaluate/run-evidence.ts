@@ -1,6 +1,6 @@
 import { join } from 'node:path';
 import { type Vectors, openVectors } from '../../runtime/index.js';
-import { type EncoderIdentity, type EvidenceText, evidenceText } from '../core/embeddings.js';
+import { type EncoderIdentity, type EvidenceText, evidenceText, sameEncoderField } from '../core/embeddings.js';
 import { InputError, shown } from '../core/errors.js';
 import { MANIFEST_NAME, readManifest } from '../core/manifest.js';
 import { recordColumns } from '../core/records.js';
@@ -53,7 +53,7 @@ export async function runEvidence(
 
 function checkEncoder(expected: EncoderIdentity, got: EncoderIdentity, file: string): void {
   for (const field of Object.keys(expected) as (keyof EncoderIdentity)[]) {
-    if (expected[field] === got[field]) continue;
+    if (sameEncoderField(field, expected[field], got[field])) continue;
     throw new InputError(`got ${shown(got[field])}, expected ${shown(expected[field])} as in the encoder that the drafter is trained on`, {
       file,
       field: `details.encoder.${field}`,

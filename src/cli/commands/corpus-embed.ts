@@ -1,11 +1,10 @@
-import { BUILT_IN_ENCODER, DEFAULT_PART_ROWS, openEncoder, writeCorpus } from '../../../runtime/index.js';
+import { DEFAULT_PART_ROWS, writeCorpus } from '../../../runtime/index.js';
 import { join } from 'node:path';
 import { shardFolder } from '../../core/corpus.js';
 import { InputError, shown } from '../../core/errors.js';
-import { cacheFolder, modelFolder } from '../../core/homes.js';
 import { type BadPassage, corpusPassages } from '../../retrieval/index.js';
 import type { Command, CommandResult, CommonFlags, Terminal } from '../command.js';
-import { encoderOptions } from '../encoder-flags.js';
+import { encoderOptions, openedEncoder } from '../encoder-flags.js';
 import { resultOf } from '../finished.js';
 import { wholeNumber } from '../number-flags.js';
 import { type RayShardFlags, embedOnRay, rayShardOptions } from '../ray-shards.js';
@@ -44,10 +43,7 @@ async function run(flags: Flags, terminal: Terminal): Promise<CommandResult> {
   const shard = shardOf(flags.shard);
   if (flags.ray !== undefined) return embedOnRay(flags, { out, partRows, terminal });
   const dir = shard ? join(out, shardFolder(shard.index, shard.of)) : out;
-  const encoder = await openEncoder(flags.encoder ?? BUILT_IN_ENCODER, {
-    cacheDir: cacheFolder(flags['cache-dir']),
-    modelDir: modelFolder(flags['model-dir']),
-  });
+  const encoder = await openedEncoder({ ...flags });
   const bar = terminal.progress('embed (passages)', { lines: true });
   const left: BadPassage[] = [];
   const { signal } = terminal;

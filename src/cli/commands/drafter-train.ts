@@ -2,9 +2,8 @@ import { CLAIM_SOURCES, CLAIM_TEXTS, type ClaimSource, type ClaimText } from '..
 import type { EncoderIdentity } from '../../core/embeddings.js';
 import { type DrafterDetails, drafterDetails } from '../../core/drafter.js';
 import { CheckFailedError, InputError } from '../../core/errors.js';
-import { cacheFolder, modelFolder } from '../../core/homes.js';
 import type { Manifest } from '../../core/manifest.js';
-import { BUILT_IN_ENCODER, ENCODER_NAMES, cachedEncoder, openDraftModel, openEncoder } from '../../../runtime/index.js';
+import { openDraftModel } from '../../../runtime/index.js';
 import {
   BACKENDS,
   type BackendChoice,
@@ -22,6 +21,7 @@ import {
 } from '../../../distill/index.js';
 import type { Command, CommonFlags, Terminal } from '../command.js';
 import { FRONTIER_AGREEMENT, type Repeats, REPEATS, drafterFrontier, runEvidence } from '../../evaluate/index.js';
+import { encoderOf, encoderOptions } from '../encoder-flags.js';
 import { frontierWords } from '../frontier-words.js';
 import { numberIn, wholeNumber } from '../number-flags.js';
 import { manifestsOf } from '../run-flags.js';
@@ -35,11 +35,7 @@ export const drafterTrain: Command = {
     'cache. A drafter of gold claims has seen gold labels and is a diagnostic; its manifest says so.',
   positionals: { claims: 'claims folder or JSON lines file' },
   options: {
-    encoder: {
-      type: 'string',
-      default: BUILT_IN_ENCODER,
-      describe: `${BUILT_IN_ENCODER} (built in), ${ENCODER_NAMES.join(', ')}, or a folder`,
-    },
+    ...encoderOptions,
     'claim-text': {
       type: 'string',
       choices: CLAIM_TEXTS,
@@ -85,8 +81,6 @@ export const drafterTrain: Command = {
     repeats: { choices: REPEATS, describe: 'rows of those runs whose question id stood before: keep the first, or all rows' },
     'checkpoint-every': { type: 'number', default: 5, describe: 'epochs between two checkpoints' },
     strict: { type: 'boolean', default: false, describe: 'exit code 1 when any line was set aside' },
-    'cache-dir': { type: 'string', describe: 'vectors and converted models; default: $HOPGATE_HOME/cache' },
-    'model-dir': { type: 'string', describe: 'where named encoders are; default: $HOPGATE_HOME/models' },
   },
   run: async (args, terminal) => {
     const options = trainOptions(args, terminal);
@@ -97,11 +91,7 @@ export const drafterTrain: Command = {
     });
     const opened = await openTensorFlow(args.backend as BackendChoice);
     terminal.note(`backend ${opened.backend} (${opened.why})`);
-    const cacheDir = cacheFolder(args['cache-dir'] as string | undefined);
-    const encoder = await cachedEncoder(
-      await openEncoder(args.encoder as string, { cacheDir, modelDir: modelFolder(args['model-dir'] as string | undefined) }),
-      cacheDir,
-    );
+    const encoder = await encoderOf(args);
     const shown = stagedProgress(terminal);
     try {
       const runs = (args.run as string[] | undefined) ?? [];

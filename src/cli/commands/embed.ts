@@ -1,7 +1,6 @@
 import { CLAIM_TEXTS, type ClaimText } from '../../core/claims.js';
 import { EVIDENCE_TEXTS, type EvidenceText } from '../../core/embeddings.js';
 import { InputError } from '../../core/errors.js';
-import { cacheFolder, modelFolder } from '../../core/homes.js';
 import { readManifest } from '../../core/manifest.js';
 import { runFolder } from '../../core/run-folder.js';
 import {
@@ -9,16 +8,14 @@ import {
   DTYPES,
   type Dtype,
   EMBEDDED,
-  ENCODER_NAMES,
   type Embedded,
   POOLINGS,
   type Pooling,
-  cachedEncoder,
   embeddingTexts,
-  openEncoder,
   writeEmbeddings,
 } from '../../../runtime/index.js';
 import type { Command } from '../command.js';
+import { encoderOf, encoderOptions } from '../encoder-flags.js';
 
 /** May be given several times, each time with one value or a comma list; it never takes the words after it. */
 const listOption = { type: 'string', array: true, nargs: 1 } as const;
@@ -31,11 +28,7 @@ export const embed: Command = {
     'RUN/embeddings/ENCODER unless --out says otherwise. Nothing is ever downloaded.',
   positionals: { path: 'run, claims folder, records folder, or JSON lines file' },
   options: {
-    encoder: {
-      type: 'string',
-      default: BUILT_IN_ENCODER,
-      describe: `${BUILT_IN_ENCODER} (built in), ${ENCODER_NAMES.join(', ')}, or a folder`,
-    },
+    ...encoderOptions,
     what: { ...listOption, describe: `comma list of ${EMBEDDED.join(', ')}; default: all that PATH has` },
     claims: { ...listOption, describe: "comma list of the run's claims folders; default: all" },
     'claim-text': {
@@ -43,13 +36,9 @@ export const embed: Command = {
       describe: `comma list of ${CLAIM_TEXTS.join(', ')}; default: title for gold claims, expected_claim for others`,
     },
     'evidence-text': { ...listOption, describe: `comma list of ${EVIDENCE_TEXTS.join(', ')}; default: title+sentence` },
-    'query-prefix': { type: 'string', describe: "put before queries and claims; default: the encoder's own" },
-    'passage-prefix': { type: 'string', describe: "put before evidence; default: the encoder's own" },
     pooling: { type: 'string', choices: POOLINGS, describe: "default: the encoder's own" },
     dtype: { type: 'string', choices: DTYPES, default: 'fp32', describe: 'which ONNX file of a folder' },
     format: { type: 'string', choices: ['arrow', 'jsonl'], default: 'arrow', describe: 'of the table' },
-    'cache-dir': { type: 'string', describe: 'vectors and converted models; default: $HOPGATE_HOME/cache' },
-    'model-dir': { type: 'string', describe: 'where named encoders are; default: $HOPGATE_HOME/models' },
   },
   run: async (args, terminal) => {
     const path = args.path as string;
@@ -59,16 +48,7 @@ export const embed: Command = {
       claimTexts: listOf<ClaimText>(args, 'claim-text', CLAIM_TEXTS),
       evidenceTexts: listOf<EvidenceText>(args, 'evidence-text', EVIDENCE_TEXTS),
     });
-    const cacheDir = cacheFolder(args['cache-dir'] as string | undefined);
-    const opened = await openEncoder(args.encoder as string, {
-      cacheDir,
-      modelDir: modelFolder(args['model-dir'] as string | undefined),
-      queryPrefix: args['query-prefix'] as string | undefined,
-      passagePrefix: args['passage-prefix'] as string | undefined,
-      pooling: args.pooling as Pooling | undefined,
-      dtype: args.dtype as Dtype,
-    });
-    const encoder = await cachedEncoder(opened, cacheDir);
+    const encoder = await encoderOf(args, BUILT_IN_ENCODER, { pooling: args.pooling as Pooling | undefined, dtype: args.dtype as Dtype });
     const progress = terminal.progress('embed');
     try {
       const dir = args.out ?? (await defaultOut(path, encoder.identity.name));
@@ -104,7 +84,7 @@ export const embed: Command = {
 
 async function defaultOut(path: string, encoder: string): Promise<string> {
   const manifest = path.endsWith('.jsonl') ? undefined : await readManifest(path);
-  if (manifest?.kind === 'trajectories') return runFolder.embeddings(path, encoder);
+  if (manifest?.kind === 'trajectories') return runFolder.embeddings(path, encoder.replace(/[^\w.-]+/g, '-'));
   throw new InputError('--out: only a run has a place of its own for embeddings; name a folder');
 }
 
