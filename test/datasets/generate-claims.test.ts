@@ -12,7 +12,7 @@ import { runFolder } from '../../src/core/run-folder.js';
 import { collect, readTable } from '../../src/core/tables.js';
 import { readRunClaims } from '../../src/evaluate/index.js';
 import { LanguageModelError } from '../../src/llm/index.js';
-import { CLAIM_SCHEMA } from '../../src/prompts/index.js';
+import { CLAIM_SCHEMA, claimPromptSha256 } from '../../src/prompts/index.js';
 import { temporaryFile, temporaryFolder } from '../support/files.js';
 import { hotpotqaQuestions } from '../support/hotpotqa-file.js';
 import { type Scripted, scriptedModel } from '../support/scripted-model.js';
@@ -107,6 +107,14 @@ test('one call a question, greedy, of at most 256 new tokens, from the question 
   const bound = await generated(() => listOf('A'), { constrained: true });
   assert.deepEqual(bound.model.requests[0]?.schema, CLAIM_SCHEMA);
   assert.deepEqual(bound.manifest.warnings, ['this model cannot be bound to a schema: it was asked as without --constrained']);
+});
+
+test('P103: the manifest says how near the claims are to the papers’, and with which prompt and model they were made', async () => {
+  const { manifest, model } = await generated(() => listOf('A'));
+  assert.equal(manifest.details.fidelity, 'approx');
+  assert.match(String(manifest.details.fidelity_note), /own wording of the prompt/);
+  assert.equal(manifest.details.prompt_sha256, claimPromptSha256());
+  assert.deepEqual([manifest.details.model, manifest.options.llm], [model.identity, model.identity]);
 });
 
 test('the record’s answer is never read: whatever it is, the prompts keep every byte', async () => {
