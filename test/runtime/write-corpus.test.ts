@@ -36,7 +36,7 @@ test('an interrupted corpus goes on behind its last whole part, does a damaged o
 
   const breaks = (at: number): Encoder & { calls: number } => {
     const encoder = countingEncoder();
-    const { encode } = encoder;
+    const encode = encoder.encode.bind(encoder);
     encoder.encode = (texts, role) => (encoder.calls + 1 > at ? Promise.reject(new Error('gone')) : encode(texts, role));
     return encoder;
   };
