@@ -26,7 +26,7 @@ export interface RunFlags {
 
 export const runOptions = {
   decider: { type: 'string', describe: 'verdicts that are read: RUN/verdicts/DECIDER' },
-  claims: { type: 'string', describe: 'claims that the margin is made of: RUN/claims/CLAIMS' },
+  claims: { type: 'string', describe: 'claims that the margin is made of: RUN/claims/CLAIMS; none with --drafter alone' },
   encoder: { type: 'string', describe: `embeddings that are read: RUN/embeddings/ENCODER (default ${BUILT_IN_ENCODER})` },
   'claim-text': { choices: CLAIM_TEXTS, describe: "embedded text of a claim (default: the claim source's own)" },
   drafter: { type: 'string', describe: "folder of a drafter whose slots stand for the claims in the gate's margin" },
@@ -41,7 +41,8 @@ export const runOptions = {
 /** The sources that the flags, or else the profile, or else the defaults name. Throws InputError where there is no decider or no claims. */
 export function sourcesOf(flags: RunFlags, profile?: Profile): RunSources {
   const decider = flags.decider ?? profile?.decider.name;
-  const claims = flags.claims ?? profile?.claim_source;
+  // A drafter makes the margin from the question alone.
+  const claims = flags.claims ?? (flags.drafter === undefined ? profile?.claim_source : null);
   if (decider === undefined) throw new InputError('--decider: expected the name of verdicts in RUN/verdicts');
   if (claims === undefined) throw new InputError('--claims: expected the name of claims in RUN/claims');
   if (flags.drafter !== undefined && flags['claim-text'] !== undefined) {
@@ -51,7 +52,7 @@ export function sourcesOf(flags: RunFlags, profile?: Profile): RunSources {
     throw new InputError(`--drafter: expected the drafter that the profile was made with (sha256 ${profile.drafter_sha256})`);
   }
   folderName('decider', decider);
-  folderName('claims', claims);
+  if (claims !== null) folderName('claims', claims);
   if (flags.encoder !== undefined) folderName('encoder', flags.encoder);
   // The profile's wording belongs to its own claim source.
   const ownClaims = profile !== undefined && claims === profile.claim_source;

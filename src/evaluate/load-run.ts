@@ -1,6 +1,6 @@
 import { join } from 'node:path';
 import { type Aggregation, type Vectors, createMargin, openVectors, openVerdicts, questionVerdict } from '../../runtime/index.js';
-import { type Claim, type ClaimSource, type ClaimText, claimText, defaultClaimText } from '../core/claims.js';
+import { type ClaimSource, type ClaimText, claimText, defaultClaimText } from '../core/claims.js';
 import { type CoverageRule, goldLoop } from '../core/coverage.js';
 import { type EncoderIdentity, type EvidenceText, encoderIdentity, evidenceText } from '../core/embeddings.js';
 import { InputError } from '../core/errors.js';
@@ -20,9 +20,12 @@ import { type StandIn, draftedStandIn } from './stand-in.js';
 
 /** Which of a run's artefacts are read, and how. */
 export interface RunSources {
-  /** Folder names below the run: `verdicts/DECIDER`, `claims/CLAIMS`, `embeddings/ENCODER`. */
+  /**
+   * Folder names below the run: `verdicts/DECIDER`, `claims/CLAIMS`, `embeddings/ENCODER`. Without claims (null) a drafter, or another
+   * stand-in, makes the margin from the question of the record, and no claim is read anywhere (CoVeR, the claim-free pipeline).
+   */
   decider: string;
-  claims: string;
+  claims: string | null;
   encoder: string;
   /** Default: that of the claims' source (method.md §5). */
   claimText?: ClaimText | undefined;
@@ -105,16 +108,23 @@ async function readRun(folder: string, sources: RunSources, standIn: StandIn | u
   const manifest = await readManifest(folder, 'trajectories');
   const { dataset, splitter, agent, corpus } = runDetails(folder, manifest);
   const run = { folder, manifest };
-  const claims = await readRunClaims(run, sources.claims);
+  const claims = sources.claims === null ? null : await readRunClaims(run, sources.claims);
+  if (claims === null && standIn === undefined)
+    throw new InputError('no claims, and nothing that stands for them in the margin', { file: folder });
   const vectorsFolder = runFolder.embeddings(folder, sources.encoder);
   const vectors = await openVectors(vectorsFolder);
   const policy = sources.policy ?? 'all_match';
   const verdictsFolder = runFolder.verdicts(folder, sources.decider);
   const { verdicts, decider } = await readVerdicts(run, sources.decider, policy);
   const { hops, records } = await readGold(folder, manifest, sources.covering ?? 'answer');
+  if (claims === null && hops === undefined)
+    throw new InputError('without --claims the question is read from the records of the run, and this run has none', { file: folder });
+  const asked = new Map(claims === null ? records.map((record) => [keyOf(record), record.question]) : []);
   const extracted = await readRunAnswers(run, sources.extractors ?? [], records);
-  const claimSource = standIn?.claimSource ?? claims.source;
-  const text = standIn ? null : (sources.claimText ?? defaultClaimText(claims.source));
+  const claimSource = standIn?.claimSource ?? claims?.source;
+  if (claimSource === undefined)
+    throw new InputError('the drafter does not say which claims it learnt from; --claims names those of the run', { file: folder });
+  const text = standIn || claims === null ? null : (sources.claimText ?? defaultClaimText(claims.source));
   const identity: RunIdentity = {
     encoder: vectors.identity,
     aggregation: sources.aggregation ?? 'max',
@@ -137,9 +147,10 @@ async function readRun(folder: string, sources: RunSources, standIn: StandIn | u
     seen++;
     rowEnd = Math.max(rowEnd, trajectory.row + 1);
     const key = keyOf(trajectory);
-    const own = claims.of(trajectory);
+    const own = claims?.of(trajectory) ?? [];
+    const asks = claims === null ? asked.get(key) : own[0]?.question;
     const verdict = verdicts.get(key);
-    if (own.length === 0 || verdict?.claims === 0) excluded.no_claims++;
+    if (asks === undefined || verdict?.claims === 0) excluded.no_claims++;
     else if (!verdict) excluded.undecided++;
     else if (verdict.fires.length !== trajectory.loops.length) {
       throw new InputError(`got verdicts for ${verdict.fires.length} loops, expected ${trajectory.loops.length} as in the trajectories`, {
@@ -149,7 +160,7 @@ async function readRun(folder: string, sources: RunSources, standIn: StandIn | u
       });
     } else {
       const targets = standIn
-        ? await standIn.targets(vectors.get('query', (own[0] as Claim).question))
+        ? await standIn.targets(vectors.get('query', asks))
         : own.map((claim) => vectors.get('query', claimText(claim, text as ClaimText)));
       const margins = marginsOf(trajectory, targets, vectors, identity);
       questions.push({
@@ -160,9 +171,9 @@ async function readRun(folder: string, sources: RunSources, standIn: StandIn | u
         firesBy: verdict.firesBy,
         pairs: verdict.pairs,
         goldLoop: goldLoopOf(trajectory, hops?.get(key), sources.support ?? 'any'),
-        claims: own.length,
+        claims: claims === null ? targets.length : own.length,
         deciderClaims: verdict.claims,
-        learnt: learntFrom?.((own[0] as Claim).question),
+        learnt: learntFrom?.(asks),
         ...(extracted.extractors.length > 0 && { answers: extracted.of(trajectory), native: extracted.native(trajectory) }),
       });
     }
@@ -170,8 +181,8 @@ async function readRun(folder: string, sources: RunSources, standIn: StandIn | u
   }
   for (const key of hops?.keys() ?? []) rowEnd = Math.max(rowEnd, Number(key.slice(0, key.indexOf('/'))) + 1);
   // Questions that the agent left out (no follow-ups, no pages) are not in the tables, only counted.
-  const asked = typeof manifest.counts.asked === 'number' ? manifest.counts.asked : 0;
-  const rows = Math.max(seen, hops?.size ?? 0, asked);
+  const ran = typeof manifest.counts.asked === 'number' ? manifest.counts.asked : 0;
+  const rows = Math.max(seen, hops?.size ?? 0, ran);
   excluded.no_loop = rows - seen;
   const table =
     manifest.outputs.find((one) => one.name.startsWith('records.')) ?? manifest.outputs.find((one) => one.name.startsWith('trajectories.'));
@@ -198,7 +209,7 @@ async function readRun(folder: string, sources: RunSources, standIn: StandIn | u
 export async function runManifests(folder: string, sources: RunSources): Promise<string[]> {
   const parts = [
     [folder, 'trajectories'],
-    [runFolder.claims(folder, sources.claims), 'claims'],
+    ...(sources.claims === null ? [] : [[runFolder.claims(folder, sources.claims), 'claims'] as const]),
     [runFolder.embeddings(folder, sources.encoder), 'embeddings'],
     [runFolder.verdicts(folder, sources.decider), 'verdicts'],
     ...(sources.drafter === undefined ? [] : [[sources.drafter, 'drafter'] as const]),
@@ -258,9 +269,9 @@ async function readVerdicts(
   return { verdicts, decider: { name: stored.details.name, identity: decider, claims } };
 }
 
-type GoldAnswers = Pick<HopRecord, 'row' | 'question_id' | 'answer' | 'aliases'>;
+type GoldAnswers = Pick<HopRecord, 'row' | 'question_id' | 'question' | 'answer' | 'aliases'>;
 
-/** The gold hops of every record, and its answers; no hops at all where the run has no records. */
+/** The gold hops of every record, its question and its answers; no hops at all where the run has no records. */
 async function readGold(
   folder: string,
   manifest: Manifest,
@@ -271,8 +282,8 @@ async function readGold(
   const hops = new Map<string, GoldHops>();
   for await (const record of readTable(folder, manifest, 'records', recordColumns)) {
     hops.set(keyOf(record), goldHops(record, covering));
-    const { row, question_id, answer, aliases } = record;
-    records.push({ row, question_id, answer, aliases });
+    const { row, question_id, question, answer, aliases } = record;
+    records.push({ row, question_id, question, answer, aliases });
   }
   return { hops, records };
 }

@@ -1,9 +1,10 @@
 import assert from 'node:assert/strict';
-import { mkdtemp, readFile, writeFile } from 'node:fs/promises';
+import { mkdtemp, readFile, rename, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { test } from 'node:test';
 import { writeBuiltinData } from '../../datasets/builtin/index.js';
+import { completion, serveChat } from '../support/chat-server.js';
 import { hopgate, hopgateJson } from '../support/cli.js';
 
 /** A run of some rows of the built-in 2Wiki questions with gold claims and verdicts; with embeddings where it is to be measured on. */
@@ -127,4 +128,46 @@ test('a drafter is not measured on questions that it has seen, and calibrate and
     [refused.code, refused.stderr],
     [2, `hopgate: ${join(root, 'whole')}: the drafter has seen every question of ${held} at training: nothing is left to measure it on\n`],
   );
+});
+
+test('the claim-free pipeline: drafter and prompt judge through embed, decide, calibrate and replay, with no claims folder there', async (t) => {
+  const { root } = await heldRun();
+  const server = await serveChat(t, ({ messages }) => {
+    const found = (messages.at(-1)?.content ?? '').match(/^Looked up:/gm)?.length ?? 0;
+    const yes = Math.min(0.95, 0.1 + 0.2 * found);
+    const top = [['yes', yes] as const, ['no', 1 - yes] as const].map(([token, p]) => ({ token, logprob: Math.log(p) }));
+    return completion('x', { logprobs: { content: [{ token: 'x', logprob: -9, top_logprobs: top }] } });
+  });
+  const free = await makeRun(root, 'free', '60..90', false);
+  const cache = ['--cache-dir', join(root, 'cache')];
+  const fit = ['--epochs', '2', '--backend', 'wasm', ...cache];
+  await hopgateJson(['drafter', 'train', join(free, 'claims', 'gold'), '--out', join(root, 'free-drafter'), ...fit]);
+  // From here on there are no claims to read.
+  await rename(join(free, 'claims'), join(root, 'claims-elsewhere'));
+  await rename(join(free, 'verdicts'), join(root, 'verdicts-elsewhere'));
+  const embedded = await hopgateJson(['embed', free, ...cache]);
+  assert.deepEqual(embedded.warnings, ['this run has no claims yet, so none were embedded']);
+  await hopgateJson(['decide', free, '--decider', 'judge', '--llm', 'tiny', '--llm-url', server.url, ...cache]);
+  const drafter = ['--drafter', join(root, 'free-drafter'), '--resamples', '50'];
+  const calibration = join(root, 'free-calibration');
+  await hopgateJson(['calibrate', free, '--decider', 'judge', ...drafter, '--out', calibration]);
+  const profile = JSON.parse(await readFile(join(calibration, 'profile.json'), 'utf8')) as { [field: string]: unknown };
+  assert.deepEqual([(profile.decider as { name: string; claims: unknown }).claims ?? null, profile.claim_text], [null, null]);
+  const replayed = await hopgateJson([
+    'replay',
+    free,
+    '--profile',
+    join(calibration, 'profile.json'),
+    ...drafter,
+    '--out',
+    join(root, 'free-replay'),
+  ]);
+  const manifest = JSON.parse(await readFile(join(root, 'free-replay', 'manifest.json'), 'utf8')) as {
+    options: { claims: unknown };
+    inputs: { name: string }[];
+  };
+  assert.equal(manifest.options.claims, null);
+  // The profile, and the manifests of run, embeddings, verdicts and drafter.
+  assert.equal(manifest.inputs.length, 5);
+  assert.ok(Number((replayed.counts as { questions: number }).questions) > 0);
 });

@@ -56,7 +56,7 @@ export const calibrate: Command = {
   options: {
     ...runOptions,
     decider: { ...runOptions.decider, demandOption: true },
-    claims: { ...runOptions.claims, demandOption: true },
+    claims: runOptions.claims,
     target: { type: 'string', describe: 'hold out this dataset alone; τ comes from all others' },
     bar: { type: 'number', default: 0.9, describe: 'least stop-loop agreement' },
     guarantee: { type: 'number', describe: 'δ: agreement ≥ bar with probability 1 − δ on questions like these (Learn-then-Test)' },
