@@ -255,14 +255,12 @@ function isPlaceholder(text: string): boolean {
   return !hasWord(word) || PLACEHOLDERS.has(word) || PLACEHOLDERS.has(word.replace(/[\s-]+/g, '_')) || /^<[^<>]*>$/.test(text);
 }
 
-/** The first sentence of a reply without fences, brackets and quotes; '' where it has no word. */
+/** The first sentence of a reply without fences, brackets and quotes, at most its first line that has a word; '' where none has. */
 function firstSentence(text: string): string {
-  const prose = foldSpace(
-    text
-      .replace(/```[a-z]*/gi, ' ')
-      .replace(/["`]+/g, '')
-      .replace(/[[\]{}]+/g, ' '),
-  );
-  if (!hasWord(prose)) return '';
-  return foldSpace(splitSentences(prose).find(hasWord) ?? prose);
+  const prose = text
+    .replace(/```[a-z]*/gi, ' ')
+    .replace(/["`]+/g, '')
+    .replace(/[[\]{}]+/g, ' ');
+  const line = foldSpace(prose.split('\n').find(hasWord) ?? '');
+  return foldSpace(splitSentences(line).find(hasWord) ?? line);
 }

@@ -29,33 +29,32 @@ const TASK =
 const TASK_AFTER =
   'Part of the search is done, and what was found is given. Name all entities or facts that the answer rests on, those found already and those still missing.';
 
+const SYSTEM = 'You plan the search for the pages that a question needs. You write JSON and nothing else.';
+const CUE = 'JSON list:';
+
 /**
  * System message and user turn that ask for a question's claims: zero-shot, from the question alone. With `evidence` they ask for them again
- * from what was found so far (beyond the papers; off by default).
+ * from what was found so far (beyond the papers; off by default). The task stands before the question in the user turn, as the papers have it: behind
+ * a system message that holds it, small models answer the question.
  */
 export function claimContents(question: string, evidence?: string): ChatContents {
   return {
-    system: claimSystem(evidence !== undefined),
-    user: evidence === undefined ? promptLine('Question', question) : `${promptLine('Question', question)}\nFound so far:\n${evidence}`,
+    system: SYSTEM,
+    user: [
+      ...(evidence === undefined ? [] : [TASK_AFTER]),
+      TASK,
+      ...Object.entries(CLAIM_FIELDS).map(([name, meaning]) => `${name}: ${meaning}${name === 'role' ? ` (${roleWords()})` : ''}`),
+      '',
+      promptLine('Question', question),
+      ...(evidence === undefined ? [] : [`Found so far:\n${evidence}`]),
+      CUE,
+    ].join('\n'),
   };
 }
 
 /** sha256 of the system message and the layout of the user turn. */
 export function claimPromptSha256(options: { evidence: boolean } = { evidence: false }): string {
-  return sha256(
-    canonicalJson({
-      system: claimSystem(options.evidence),
-      user: claimContents('{question}', options.evidence ? '{evidence}' : undefined).user,
-    }),
-  );
-}
-
-function claimSystem(evidence: boolean): string {
-  return [
-    ...(evidence ? [TASK_AFTER] : []),
-    TASK,
-    ...Object.entries(CLAIM_FIELDS).map(([name, meaning]) => `${name}: ${meaning}${name === 'role' ? ` (${roleWords()})` : ''}`),
-  ].join('\n');
+  return sha256(canonicalJson(claimContents('{question}', options.evidence ? '{evidence}' : undefined)));
 }
 
 function roleWords(): string {

@@ -138,4 +138,6 @@ test('flags of the language model are refused where none is asked, and a model i
   assert.deepEqual([none.code, none.stderr.startsWith('hopgate: --llm: expected a model')], [2, true]);
   const file = await hopgate(['claims', 'build', join(run, 'records.arrow'), '--source', 'generated', '--after-loop', '1']);
   assert.deepEqual([file.code, file.stderr], [2, 'hopgate: --after-loop: only a run has loops; give the folder of one\n']);
+  const subset = await hopgate(['claims', 'build', run, '--source', 'generated', '--after-loop', '1', '--subset', 'x']);
+  assert.deepEqual([subset.code, subset.stderr], [2, 'hopgate: --subset: of no use with --after-loop\n']);
 });

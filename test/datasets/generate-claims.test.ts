@@ -12,7 +12,7 @@ import { runFolder } from '../../src/core/run-folder.js';
 import { collect, readTable } from '../../src/core/tables.js';
 import { readRunClaims } from '../../src/evaluate/index.js';
 import { LanguageModelError } from '../../src/llm/index.js';
-import { CLAIM_SCHEMA, claimPromptSha256 } from '../../src/prompts/index.js';
+import { CLAIM_SCHEMA, claimContents, claimPromptSha256 } from '../../src/prompts/index.js';
 import { temporaryFile, temporaryFolder } from '../support/files.js';
 import { hotpotqaQuestions } from '../support/hotpotqa-file.js';
 import { type Scripted, scriptedModel } from '../support/scripted-model.js';
@@ -98,11 +98,11 @@ test('one call a question, greedy, of at most 256 new tokens, from the question 
   assert.equal(model.requests.length, 3);
   for (const [at, { messages, maxTokens, temperature, schema }] of model.requests.entries()) {
     assert.deepEqual([maxTokens, temperature ?? 0, schema], [256, 0, undefined]);
-    assert.deepEqual(
-      messages.map(({ role }) => role),
-      ['system', 'user'],
-    );
-    assert.equal(messages[1]?.content, `Question: ${(hotpotqaQuestions(3)[at] as { question: string }).question}`);
+    const { question } = hotpotqaQuestions(3)[at] as { question: string };
+    assert.deepEqual(messages, [
+      { role: 'system', content: claimContents(question).system },
+      { role: 'user', content: claimContents(question).user },
+    ]);
   }
   const bound = await generated(() => listOf('A'), { constrained: true });
   assert.deepEqual(bound.model.requests[0]?.schema, CLAIM_SCHEMA);
@@ -146,7 +146,7 @@ test('a question that fails harms no other; the same command with resume asks it
   const model = scriptedModel(async ({ messages }) => {
     const { content } = messages[1] as { content: string };
     await new Promise((resolve) => setTimeout(resolve, content.length % 7));
-    return down && content.endsWith(second) ? new LanguageModelError('the server hung up') : listOf('A', 'B');
+    return down && content.includes(second) ? new LanguageModelError('the server hung up') : listOf('A', 'B');
   });
   const run = async (out: string, resume = false): Promise<Manifest> =>
     generateClaims(await openRecords(file), { model, out, concurrency: 3, resume });
@@ -171,8 +171,7 @@ test('claims after a loop are asked for from what was found by then, for the que
   const out = runFolder.claims(dir, 'generated');
   const manifest = await generateClaims(await openRecords(dir), { model, out, afterLoop: 2 });
   const user = model.requests[0]?.messages[1]?.content ?? '';
-  assert.match(user, /^Question: .*\nFound so far:\nPage 0\.0: .*\nPage 0\.1: .*$/);
-  assert.equal(user.split('\n').length, 4);
+  assert.match(user, /\n\nQuestion: .*\nFound so far:\nPage 0\.0: .*\nPage 0\.1: .*\nJSON list:$/);
   assert.deepEqual([manifest.details.after_loop, manifest.options['after-loop'], manifest.counts.ended_before_loop], [2, 2, 0]);
   await assert.rejects(generateClaims(await openRecords(dir), { model, out: join(await temporaryFolder(), 'c'), afterLoop: 4 }), {
     message: `${dir}: no question of the run has that many loops`,

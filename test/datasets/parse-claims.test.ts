@@ -30,6 +30,7 @@ test('P97: the fallback is the question and the reply’s first sentence, withou
   const claimOf = (reply: string): string => parseClaims(reply, ` ${QUESTION}\n`).claims.map(shown).join();
   assert.equal(claimOf('Mara Quill was born in Velm. She died.'), `||answer_node||${QUESTION} Mara Quill was born in Velm.`);
   assert.equal(claimOf('```json\n{"target_entity": "Salt'), `||answer_node||${QUESTION} target_entity: Salt`);
+  assert.equal(claimOf('The answer is:\nThe answer is:'), `||answer_node||${QUESTION} The answer is:`);
   assert.equal(claimOf('[]'), `||answer_node||${QUESTION}`);
 });
 

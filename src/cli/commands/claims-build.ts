@@ -17,6 +17,7 @@ interface Flags extends CommonFlags, LlmFlags {
   'allow-missing-gold': boolean;
   'after-loop'?: number;
   constrained?: boolean;
+  subset?: string;
   format: 'arrow' | 'jsonl';
   strict: boolean;
 }
@@ -62,6 +63,8 @@ async function run(flags: Flags, terminal: Terminal): Promise<CommandResult> {
   }
   const afterLoop = flags['after-loop'] === undefined ? undefined : wholeNumber('after-loop', flags['after-loop']);
   if (afterLoop !== undefined && !inRun) throw new InputError('--after-loop: only a run has loops; give the folder of one');
+  // The questions of such claims are those of the run's loops, and no subset is looked at.
+  if (afterLoop !== undefined && flags.subset !== undefined) throw new InputError('--subset: of no use with --after-loop');
   const name = afterLoop === undefined ? source : `${source}-after-${afterLoop}`;
   const out = flags.out ?? (inRun ? runFolder.claims(file, name) : outFolder(undefined));
   const progress = terminal.progress(source === 'generated' ? 'claims' : 'claims (MB read)');
