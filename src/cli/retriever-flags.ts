@@ -15,6 +15,7 @@ import {
   corpusPassages,
   densePassages,
   httpPassages,
+  lancePassages,
   openCorpusFolder,
   passageRetriever,
 } from '../retrieval/index.js';
@@ -29,6 +30,7 @@ const RETRIEVERS = ['bm25', 'dense', 'http'] as const;
 export interface RetrieverFlags {
   retriever: (typeof RETRIEVERS)[number];
   corpus?: string;
+  lancedb?: string;
   'retrieve-url'?: string;
   'retrieve-name'?: string;
   'retrieve-timeout': number;
@@ -49,6 +51,10 @@ export const retrieverOptions = {
     describe: "bm25: over the question's own pages, or the passages of --corpus; dense: over --corpus; http: a server's /retrieve",
   },
   corpus: { type: 'string', describe: 'bm25: a corpus file (JSON lines or TSV), held in memory; dense: a folder of corpus embed' },
+  lancedb: {
+    type: 'string',
+    describe: 'dense: folder of a LanceDB database that searches (npm @lancedb/lancedb); filled where it is empty',
+  },
   'retrieve-url': { type: 'string', describe: 'http: address of a Search-R1 or FlashRAG retrieval server' },
   'retrieve-name': { type: 'string', describe: "http: what the server's index is called, for the manifest" },
   'retrieve-timeout': { type: 'number', default: 60, describe: 'http: seconds that one request may take' },
@@ -89,6 +95,7 @@ export async function openRetriever(flags: RetrieverFlags, terminal: Terminal): 
         ? '--retrieve-url: expected the address of a server for --retriever http'
         : `--retrieve-url: of no use with --retriever ${retriever}`,
     );
+  if (retriever !== 'dense' && flags.lancedb !== undefined) throw new InputError(`--lancedb: of no use with --retriever ${retriever}`);
   if (retriever === 'http' && corpus !== undefined) throw new InputError('--corpus: of no use with --retriever http');
   if (retriever === 'bm25' && corpus === undefined)
     return {
@@ -141,7 +148,7 @@ async function sourceOf(
   }
   if (flags.retriever === 'bm25') return bm25Source(flags.corpus as string, bm25, terminal);
   if (flags.corpus === undefined) throw new InputError('--corpus: expected a folder of corpus embed for --retriever dense');
-  return denseSource(flags.corpus, flags);
+  return denseSource(flags.corpus, flags, terminal);
 }
 
 async function bm25Source(file: string, bm25: { k1: number; b: number }, terminal: Terminal): Promise<OpenedSource> {
@@ -154,7 +161,7 @@ async function bm25Source(file: string, bm25: { k1: number; b: number }, termina
   return { source, splitter: SPLITTER, options: { ...bm25 }, inputs: [file], work: () => ({}), close: () => Promise.resolve() };
 }
 
-async function denseSource(dir: string, flags: RetrieverFlags): Promise<OpenedSource> {
+async function denseSource(dir: string, flags: RetrieverFlags, terminal: Terminal): Promise<OpenedSource> {
   const corpus = await openCorpusFolder(dir);
   try {
     const encoder = await encoderOf({ ...flags }, corpus.encoder.name);
@@ -164,7 +171,22 @@ async function denseSource(dir: string, flags: RetrieverFlags): Promise<OpenedSo
       await encoder.close();
       throw error;
     }
-    const source = densePassages(corpus, { encode: (queries) => encoder.encode(queries, 'query') });
+    const encode = (queries: readonly string[]): Promise<Float32Array[]> => encoder.encode(queries, 'query');
+    const close = async (): Promise<void> => {
+      await corpus.close();
+      await encoder.close();
+    };
+    if (flags.lancedb !== undefined) {
+      const source = await lancePassages(corpus, { database: flags.lancedb, encode, signal: terminal.signal }).catch(
+        async (error: unknown) => {
+          await encoder.close();
+          throw error;
+        },
+      );
+      const { splitter, manifests: inputs } = corpus;
+      return { source, splitter, options: { lancedb: true }, inputs, work: () => ({}), close };
+    }
+    const source = densePassages(corpus, { encode });
     return {
       source,
       splitter: corpus.splitter,
@@ -176,10 +198,7 @@ async function denseSource(dir: string, flags: RetrieverFlags): Promise<OpenedSo
         vectors: source.work.vectors,
         pass_seconds: Number(source.work.seconds.toFixed(3)),
       }),
-      close: async () => {
-        await corpus.close();
-        await encoder.close();
-      },
+      close,
     };
   } catch (error) {
     await corpus.close();

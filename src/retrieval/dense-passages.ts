@@ -1,4 +1,5 @@
 import { PASSAGE_TEXT } from '../core/corpus.js';
+import type { Json } from '../core/manifest.js';
 import type { RetrievedDocument } from '../core/retrieved-pages.js';
 import type { CorpusFolder } from './corpus-folder.js';
 import { type DenseHit, searchVectors } from './dense-index.js';
@@ -53,21 +54,26 @@ export function densePassages(corpus: CorpusFolder, { encode }: DenseOptions): P
   };
   return {
     work,
-    identity: {
-      retriever: 'dense',
-      unit: 'passage',
-      encoder: corpus.encoder,
-      indexed_text: PASSAGE_TEXT,
-      search: 'exact inner product',
-      corpus_sha256: corpus.corpus,
-      passages: corpus.passages,
-    },
+    identity: denseIdentity(corpus),
     find: (query, top, { signal } = {}) =>
       new Promise((resolve, reject) => {
         signal?.throwIfAborted();
         waiting.push({ query, top, done: resolve, failed: reject });
         if (!running) void run();
       }),
+  };
+}
+
+/** What a manifest says of a dense search. */
+export function denseIdentity(corpus: CorpusFolder): { [field: string]: Json } {
+  return {
+    retriever: 'dense',
+    unit: 'passage',
+    encoder: corpus.encoder,
+    indexed_text: PASSAGE_TEXT,
+    search: 'exact inner product',
+    corpus_sha256: corpus.corpus,
+    passages: corpus.passages,
   };
 }
 

@@ -5,6 +5,7 @@ export { type CorpusFolder, openCorpusFolder } from './corpus-folder.js';
 export { type DenseHit, type DensePass, type VectorFile, searchVectors } from './dense-index.js';
 export { type DenseWork, densePassages } from './dense-passages.js';
 export { httpPassages, retrieveAddress } from './http-passages.js';
+export { type LanceOptions, lancePassages } from './lance-passages.js';
 export {
   DEFAULT_PASSAGE_SENTENCES,
   type PassageRetrieverOptions,
