@@ -1,11 +1,11 @@
 import assert from 'node:assert/strict';
-import { type ChildProcess, spawn, spawnSync } from 'node:child_process';
+import { spawn, spawnSync } from 'node:child_process';
 import { join } from 'node:path';
 import { test } from 'node:test';
-import { setTimeout as wait } from 'node:timers/promises';
 import { cachedEncoder, openHttpEncoder } from '../../runtime/index.js';
 import { sameEncoder } from '../../runtime/same-encoder.js';
 import { encoderIdentity, sameProbe } from '../../src/core/embeddings.js';
+import { answering } from '../support/answering.js';
 import { hopgate, hopgateJson } from '../support/cli.js';
 import { type ChatAnswer, type ChatServer, refusal, serveChat } from '../support/chat-server.js';
 import { cosineOf } from '../support/encoder-cache.js';
@@ -163,15 +163,3 @@ test('a real E5 behind its own server gives the vectors of its own package', { t
   const again = await openHttpEncoder({ url: `http://127.0.0.1:${port}`, model: 'e5-query', queryPrefix: '', passagePrefix: '', cacheDir });
   assert.ok(sameProbe(again.identity.model_sha256, encoder.identity.model_sha256));
 });
-
-async function answering(url: string, server: ChildProcess): Promise<void> {
-  for (;;) {
-    const up = await fetch(url).then(
-      (response) => response.ok,
-      () => false,
-    );
-    if (up) return;
-    assert.equal(server.exitCode, null, 'the server ended');
-    await wait(100);
-  }
-}
