@@ -1,5 +1,5 @@
 import type * as Transformers from '@huggingface/transformers';
-import { join } from 'node:path';
+import { join, resolve } from 'node:path';
 import { InputError } from '../src/core/errors.js';
 import { textRepair } from './bert-text.js';
 
@@ -101,4 +101,50 @@ function missingLibrary(reason: string): string {
     `(${first}): install again with "npm install --ignore-scripts hopgate" and without --omit=optional; ` +
     'onnxruntime-node has libraries for Linux, Windows and macOS on ARM, none for macOS on Intel or Alpine'
   );
+}
+
+/** A tokenizer of two texts, as a cross-encoder reads them. */
+export interface PairTokenizer {
+  /** As the tokenizer says; Infinity where it does not. */
+  readonly maxTokens: number;
+  /** Ids with the model's special tokens, and which of the two texts each belongs to; a first text that makes it longer than `most` loses its end. */
+  encodePair(first: string, second: string, most: number): { ids: number[]; types: number[] };
+}
+
+/** Loads a folder's tokenizer alone. Throws InputError when a library or a file cannot be loaded. */
+export async function openPairTokenizer(folder: string): Promise<PairTokenizer> {
+  const { AutoTokenizer } = await loadLibrary();
+  let tokenizer: Awaited<ReturnType<typeof AutoTokenizer.from_pretrained>>;
+  let repair: (text: string) => string;
+  try {
+    // transformers.js takes a relative path for a name on the hub.
+    const path = resolve(folder);
+    repair = await textRepair(join(path, 'tokenizer.json'));
+    tokenizer = await AutoTokenizer.from_pretrained(path, { local_files_only: true });
+  } catch (error) {
+    throw new InputError(`the tokenizer cannot be loaded (${(error as Error).message})`, { file: folder });
+  }
+  const encode = (first: string, second: string): { ids: number[]; types: number[] } => {
+    const { input_ids: ids, token_type_ids: types } = tokenizer(repair(first), { text_pair: repair(second), return_tensor: false }) as {
+      input_ids: number[];
+      token_type_ids?: number[];
+    };
+    return { ids, types: types ?? ids.map(() => 0) };
+  };
+  const limit = (tokenizer as { model_max_length?: number }).model_max_length;
+  return {
+    maxTokens: limit ?? Infinity,
+    encodePair: (first, second, most) => {
+      const whole = encode(first, second);
+      if (whole.ids.length <= most) return whole;
+      const points = Array.from(first);
+      let [fits, tooMany] = [0, points.length];
+      while (fits + 1 < tooMany) {
+        const middle = Math.floor((fits + tooMany) / 2);
+        if (encode(points.slice(0, middle).join(''), second).ids.length <= most) fits = middle;
+        else tooMany = middle;
+      }
+      return encode(points.slice(0, fits).join(''), second);
+    },
+  };
 }

@@ -12,6 +12,7 @@ export type { Decider, DeciderInput, Decision, Excluded, Preparation, VerdictSco
 export { type FileDeciderOptions, fileDecider } from './file.js';
 export { type GoldDeciderOptions, goldDecider } from './gold.js';
 export { type JudgeOptions, judgeDecider, yesShare } from './judge.js';
+export { HYPOTHESES, type Hypothesis, type NliOptions, TRIVIAL_SHARES, hypothesisOf, nliDecider, trivialCell } from './nli.js';
 export { orDecider } from './or.js';
 export { type StoredVerdicts, type VerdictsDetails, openVerdicts, verdictsDetails } from './read-verdicts.js';
 export { CANDIDATE_RULE, type PairScore, type ScanOptions, candidateSentences, scanTrajectory } from './scan.js';

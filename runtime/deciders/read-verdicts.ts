@@ -18,6 +18,8 @@ export const verdictsDetails = z.strictObject({
     threshold: z.strictObject({ pAtLeast: z.number(), marginAbove: z.number() }),
     allPairs: z.boolean(),
   }),
+  /** Whether the decider, called after every loop, hardly rules at all; only where that is asked (`nli`). */
+  trivial: z.boolean().optional(),
 });
 export type VerdictsDetails = z.infer<typeof verdictsDetails>;
 

@@ -4,12 +4,17 @@ import {
   decideRun,
   fileDecider,
   goldDecider,
+  HYPOTHESES,
+  type Hypothesis,
   judgeDecider,
+  nliDecider,
+  openNliModel,
   openSmallVerifier,
   openVerdicts,
   orDecider,
   readSmallVerifier,
   smallDecider,
+  trivialCell,
   verifierDecider,
 } from '../../../runtime/index.js';
 import { JUDGE_READS, type JudgeReads } from '../../prompts/index.js';
@@ -32,7 +37,7 @@ import { numberIn, wholeNumber } from '../number-flags.js';
 import { folderName } from '../run-flags.js';
 import { type VerifierFlags, verifierFolder, verifierOf, verifierOptions } from '../verifier-flags.js';
 
-const DECIDERS = ['gold', 'small', 'verifier', 'file', 'judge', 'or'] as const;
+const DECIDERS = ['gold', 'small', 'verifier', 'file', 'judge', 'nli', 'or'] as const;
 
 interface Flags extends CommonFlags, VerifierFlags, LlmFlags {
   run: string;
@@ -42,6 +47,7 @@ interface Flags extends CommonFlags, VerifierFlags, LlmFlags {
   threshold?: number;
   'judge-reads'?: JudgeReads;
   'allow-wrong-polarity'?: boolean;
+  hypothesis?: Hypothesis;
   of?: string;
   'skip-incomplete'?: boolean;
   covering?: 'answer' | 'paragraph';
@@ -65,11 +71,15 @@ export const decide: Command = {
       choices: DECIDERS,
       demandOption: true,
       describe:
-        'gold: oracle coverage, a diagnostic; small: the small verifier; verifier: a trained one; file: verdicts made elsewhere; judge: a language model, without claims; or: either of two',
+        'gold: oracle coverage, a diagnostic; small: the small verifier; verifier: a trained one; file: verdicts made elsewhere; judge: a language model, without claims; nli: a cross-encoder; or: either of two',
     },
     name: { type: 'string', describe: 'name under which the verdicts are kept (default: the decider)' },
     verdicts: { type: 'string', describe: 'file: JSON lines {question_id, loop, covered, p?, row?}' },
-    threshold: { type: 'number', describe: 'file, judge: from which p on a loop is covered (default 0.5; the papers also take 0.95)' },
+    threshold: {
+      type: 'number',
+      describe:
+        'file, judge, nli: from which p on a loop, or with nli a claim, is covered (default 0.5; the papers also take 0.95, nli 0.9)',
+    },
     'judge-reads': {
       choices: JUDGE_READS,
       describe: 'judge: what stands for the evidence (default: sub_answers where the run has them, else the retrieved sentences)',
@@ -77,6 +87,10 @@ export const decide: Command = {
     'allow-wrong-polarity': {
       type: 'boolean',
       describe: 'judge: go on although it says yes to empty states rather than to sufficient ones',
+    },
+    hypothesis: {
+      choices: HYPOTHESES,
+      describe: 'nli: what is made of a claim: a sentence of title and target (default), both as a key phrase, or its own text',
     },
     of: { type: 'string', describe: 'or: the names of two verdicts in RUN/verdicts, A,B' },
     'skip-incomplete': { type: 'boolean', describe: 'file: leave out questions of which a loop has no verdict' },
@@ -108,7 +122,8 @@ export const decide: Command = {
 /** Which decider each of these flags belongs to. */
 const owners = {
   verdicts: ['file'],
-  threshold: ['file', 'judge'],
+  threshold: ['file', 'judge', 'nli'],
+  hypothesis: ['nli'],
   'judge-reads': ['judge'],
   'allow-wrong-polarity': ['judge'],
   of: ['or'],
@@ -126,15 +141,15 @@ const owners = {
   'skip-incomplete': ['file'],
   covering: ['gold'],
   support: ['gold'],
-  model: ['small', 'verifier'],
-  claims: ['small', 'verifier'],
+  model: ['small', 'verifier', 'nli'],
+  claims: ['small', 'verifier', 'nli'],
   'claim-text': ['small'],
-  'all-pairs': ['small', 'verifier'],
+  'all-pairs': ['small', 'verifier', 'nli'],
   'look-ahead': ['verifier'],
   encoder: ['small'],
   variant: ['verifier'],
-  provider: ['verifier'],
-  threads: ['verifier'],
+  provider: ['verifier', 'nli'],
+  threads: ['verifier', 'nli'],
   'max-tokens': ['verifier'],
   server: ['verifier'],
   'server-model': ['verifier'],
@@ -165,7 +180,7 @@ async function decideWith(flags: Flags, terminal: Terminal, opened: { close(): P
     );
   const manifest = await readManifest(flags.run, 'trajectories');
   const dir = flags.out ?? runFolder.verdicts(flags.run, name);
-  const { decider, inputs, options, claims, learntFrom, model } = await makeDecider(flags, manifest, { dir, opened, terminal });
+  const { decider, inputs, options, claims, learntFrom, model, guarded } = await makeDecider(flags, manifest, { dir, opened, terminal });
   const out = await openOutputFolder({
     dir,
     kind: 'verdicts',
@@ -212,6 +227,8 @@ async function decideWith(flags: Flags, terminal: Terminal, opened: { close(): P
   const warnings = [...prepared.warnings, ...(await learntWarnings(flags.run, manifest, { claims, learntFrom }))];
   const withoutClaims = Object.entries(decided.without_claims);
   for (const [reason, n] of withoutClaims) warnings.push(`${n} questions have no claims (${reason}) and are never covered`);
+  const trivial = guarded ? trivialCell(decided) : undefined;
+  if (trivial !== undefined) warnings.push(trivial);
   const done = await out.finish({
     counts: { ...prepared.counts, ...decided },
     warnings,
@@ -221,6 +238,7 @@ async function decideWith(flags: Flags, terminal: Terminal, opened: { close(): P
       dataset: String(manifest.details.dataset),
       claims: claims?.source ?? null,
       scan: { ...decider.scan, threshold: { ...decider.scan.threshold } },
+      ...(guarded && { trivial: trivial !== undefined }),
     },
   });
   const result = ended(resultOf(dir, done), terminal);
@@ -238,6 +256,8 @@ interface MadeDecider {
   learntFrom?: LearntFrom;
   /** The language model behind it. */
   model?: OpenedModel;
+  /** Whether a decider that hardly rules at all is to be marked. */
+  guarded?: boolean;
 }
 
 async function makeDecider(
@@ -302,6 +322,21 @@ async function makeDecider(
       const decider = judgeDecider(model, { threshold, reads, allowWrongPolarity: flags['allow-wrong-polarity'] });
       terminal.note(`the judge reads ${reads === 'sub_answers' ? 'sub-questions and sub-answers' : 'queries and retrieved sentences'}`);
       return { decider, inputs: [], options: { identity: decider.identity }, model };
+    }
+    case 'nli': {
+      const { model, claims } = await modelAndClaims(flags, manifest, 'the folder of a sequence classifier');
+      const { threshold: given, hypothesis = 'declarative', 'all-pairs': allPairs = false, provider, threads } = flags;
+      const threshold = given === undefined ? 0.5 : numberIn('threshold', given, [Number.MIN_VALUE, 1]);
+      const nli = await openNliModel(model, { provider, threads: threads === undefined ? undefined : wholeNumber('threads', threads) });
+      opened.push(nli);
+      const decider = nliDecider(nli, { threshold, hypothesis, allPairs });
+      return {
+        decider,
+        inputs: [claims.input],
+        options: { claims: String(flags.claims), 'all-pairs': allPairs, identity: decider.identity },
+        claims,
+        guarded: true,
+      };
     }
     case 'or': {
       const names = (flags.of ?? '').split(',').map((one) => one.trim());
