@@ -125,7 +125,11 @@ export async function openPairTokenizer(folder: string): Promise<PairTokenizer> 
     throw new InputError(`the tokenizer cannot be loaded (${(error as Error).message})`, { file: folder });
   }
   const encode = (first: string, second: string): { ids: number[]; types: number[] } => {
-    const { input_ids: ids, token_type_ids: types } = tokenizer(repair(first), { text_pair: repair(second), return_tensor: false }) as {
+    const { input_ids: ids, token_type_ids: types } = tokenizer(repair(first), {
+      text_pair: repair(second),
+      return_tensor: false,
+      return_token_type_ids: true,
+    }) as {
       input_ids: number[];
       token_type_ids?: number[];
     };

@@ -169,5 +169,5 @@ test('the claim-free pipeline: drafter and prompt judge through embed, decide, c
   assert.equal(manifest.options.claims, null);
   // The profile, and the manifests of run, embeddings, verdicts and drafter.
   assert.equal(manifest.inputs.length, 5);
-  assert.ok(Number((replayed.counts as { questions: number }).questions) > 0);
+  assert.ok((replayed.counts as { questions: number }).questions > 0);
 });
