@@ -80,7 +80,8 @@ function plainClaims(text: string): SaidClaim[] | undefined {
     if (!FIELDS.every((name) => typeof item[name] === 'string')) return undefined;
     const said = Object.fromEntries(FIELDS.map((name) => [name, plainText(item[name] as string)])) as { [name in ClaimField]: string };
     const role = CLAIM_ROLES.find((one) => one === said.role);
-    if (role === undefined || said.expected_claim === '' || FIELDS.some((name) => isPlaceholder(said[name]))) return undefined;
+    if (role === undefined || said.expected_claim === '' || FIELDS.some((name) => name !== 'role' && isPlaceholder(said[name])))
+      return undefined;
     claims.push({ ...claimFields(said), role });
   }
   return claims;
@@ -155,12 +156,15 @@ function claimOf(value: Fields, cut: boolean): Said[] {
       if (key === undefined) continue;
       present.add(name);
       const text = plainText(textOf(value[key]));
-      if (text !== '' && !isPlaceholder(text)) said[name] = text;
+      if (text !== '' && (name === 'role' || !isPlaceholder(text))) said[name] = text;
       break;
     }
   }
   if (cut && present.size < FIELDS.length) return [];
-  if (said.expected_claim === '') said.expected_claim = [said.target_entity, said.expected_target].filter((one) => one !== '').join(': ');
+  if (said.expected_claim === '') {
+    const parts = new Set([said.target_entity, said.expected_target].filter((one) => one !== ''));
+    said.expected_claim = [...parts].join(': ');
+  }
   if (!hasWord(said.expected_claim) || (said.target_entity === '' && !present.has('expected_claim'))) return [];
   return [said];
 }
@@ -244,7 +248,9 @@ function hasWord(text: string): boolean {
 
 /** The prompt's own words in place of a value, or none. */
 const PLACEHOLDERS = new Set(
-  [...FIELDS, ...Object.values(CLAIM_FIELDS), 'string', 'text', 'null', 'none', 'n/a', 'unknown'].map((one) => one.toLowerCase()),
+  [...FIELDS, ...CLAIM_ROLES, ...Object.values(CLAIM_FIELDS), 'string', 'text', 'null', 'none', 'n/a', 'unknown'].map((one) =>
+    one.toLowerCase(),
+  ),
 );
 
 function isPlaceholder(text: string): boolean {

@@ -80,6 +80,16 @@ export const REPLY_CASES: readonly ReplyCase[] = [
   { name: 'the fields with angles', reply: '[{"target_entity": "<entity>", "expected_claim": "<what to find>"}]', fallback: 'no_claim' },
   { name: 'the names of the fields', reply: '["target_entity", "expected_target", "role", "answer_type", "expected_claim"]', fallback: 'no_claim' },
   { name: 'a repeated meaning, then claims', reply: `[{"target_entity": "string", "expected_claim": "string"}, ${a}, ${b}]`, claims: [A, B] },
+  {
+    name: 'a role in place of the claim, and one name twice',
+    reply: 'JSON:\n\n```json\n{\n  "target_entity": "Salt Road",\n  "expected_target": "Salt Road",\n  "role": "bridge_title",\n  "claim": "bridge_title"\n}',
+    claims: ['Salt Road|Salt Road|bridge_title||Salt Road'],
+  },
+  {
+    name: 'one object whose fields repeat until it is cut off',
+    reply: `{\n  "target_entity": "Salt Road",\n  "role": "bridge_title",${'\n  "role": "bridge_title",'.repeat(20)}\n  "ro`,
+    fallback: 'cut_off',
+  },
   { name: 'an empty list', reply: '[]', fallback: 'no_claim' },
   { name: 'an empty object', reply: '{}', fallback: 'no_claim' },
   { name: 'a list of numbers', reply: '[1, 2, 3]', fallback: 'no_claim' },
