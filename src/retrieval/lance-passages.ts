@@ -93,11 +93,11 @@ async function loaded(load: LoadPackage): Promise<LanceDb> {
 }
 
 async function tableOf(
-  { connect }: LanceDb,
+  lance: LanceDb,
   corpus: CorpusFolder,
   { database, signal }: Pick<LanceOptions, 'database' | 'signal'>,
 ): Promise<LanceTable> {
-  const connection = await connect(database);
+  const connection = await lance.connect(database);
   // Vectors of another corpus, encoder or division have another name.
   const rows = corpus.parts.map(({ passages }) => passages.rows);
   const name = `passages-${sha256(canonicalJson([corpus.corpus, corpus.encoder, rows])).slice(0, 16)}`;
