@@ -53,3 +53,4 @@ export { type Vectors, openVectors } from './vectors.js';
 export { type WriteEmbeddingsOptions, writeEmbeddings } from './write-embeddings.js';
 export { type CorpusWriteOptions, DEFAULT_PART_ROWS, type WrittenCorpus, writeCorpus } from './write-corpus.js';
 export { type NliModel, type NliPair, openNliModel } from './nli-model.js';
+export { type HeadModel, openHead } from './head-model.js';

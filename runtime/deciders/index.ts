@@ -11,6 +11,7 @@ export { type DecideRunOptions, type DecidedCounts, decideRun } from './decide-r
 export type { Decider, DeciderInput, Decision, Excluded, Preparation, VerdictScore } from './decider.js';
 export { type FileDeciderOptions, fileDecider } from './file.js';
 export { type GoldDeciderOptions, goldDecider } from './gold.js';
+export { headDecider } from './head.js';
 export { type JudgeOptions, judgeDecider, yesShare } from './judge.js';
 export { HYPOTHESES, type Hypothesis, type NliOptions, TRIVIAL_SHARES, hypothesisOf, nliDecider, trivialCell } from './nli.js';
 export { orDecider } from './or.js';

@@ -4,10 +4,12 @@ import {
   decideRun,
   fileDecider,
   goldDecider,
+  headDecider,
   HYPOTHESES,
   type Hypothesis,
   judgeDecider,
   nliDecider,
+  openHead,
   openNliModel,
   openSmallVerifier,
   openVerdicts,
@@ -37,7 +39,7 @@ import { numberIn, wholeNumber } from '../number-flags.js';
 import { folderName } from '../run-flags.js';
 import { type VerifierFlags, verifierFolder, verifierOf, verifierOptions } from '../verifier-flags.js';
 
-const DECIDERS = ['gold', 'small', 'verifier', 'file', 'judge', 'nli', 'or'] as const;
+const DECIDERS = ['gold', 'small', 'verifier', 'file', 'judge', 'nli', 'stoprag', 'simrag', 'or'] as const;
 
 interface Flags extends CommonFlags, VerifierFlags, LlmFlags {
   run: string;
@@ -71,7 +73,7 @@ export const decide: Command = {
       choices: DECIDERS,
       demandOption: true,
       describe:
-        'gold: oracle coverage, a diagnostic; small: the small verifier; verifier: a trained one; file: verdicts made elsewhere; judge: a language model, without claims; nli: a cross-encoder; or: either of two',
+        'gold: oracle coverage, a diagnostic; small: the small verifier; verifier: a trained one; file: verdicts made elsewhere; judge: a language model, without claims; nli: a cross-encoder; stoprag, simrag: a trained two-way head; or: either of two',
     },
     name: { type: 'string', describe: 'name under which the verdicts are kept (default: the decider)' },
     verdicts: { type: 'string', describe: 'file: JSON lines {question_id, loop, covered, p?, row?}' },
@@ -122,7 +124,7 @@ export const decide: Command = {
 /** Which decider each of these flags belongs to. */
 const owners = {
   verdicts: ['file'],
-  threshold: ['file', 'judge', 'nli'],
+  threshold: ['file', 'judge', 'nli', 'stoprag', 'simrag'],
   hypothesis: ['nli'],
   'judge-reads': ['judge'],
   'allow-wrong-polarity': ['judge'],
@@ -141,15 +143,15 @@ const owners = {
   'skip-incomplete': ['file'],
   covering: ['gold'],
   support: ['gold'],
-  model: ['small', 'verifier', 'nli'],
+  model: ['small', 'verifier', 'nli', 'stoprag', 'simrag'],
   claims: ['small', 'verifier', 'nli'],
   'claim-text': ['small'],
   'all-pairs': ['small', 'verifier', 'nli'],
   'look-ahead': ['verifier'],
   encoder: ['small'],
   variant: ['verifier'],
-  provider: ['verifier', 'nli'],
-  threads: ['verifier', 'nli'],
+  provider: ['verifier', 'nli', 'stoprag', 'simrag'],
+  threads: ['verifier', 'nli', 'stoprag', 'simrag'],
   'max-tokens': ['verifier'],
   server: ['verifier'],
   'server-model': ['verifier'],
@@ -337,6 +339,18 @@ async function makeDecider(
         claims,
         guarded: true,
       };
+    }
+    case 'stoprag':
+    case 'simrag': {
+      const { model, threshold: given, provider, threads } = flags;
+      if (model === undefined) throw new InputError(`--model: expected the export folder of a trained head for --decider ${flags.decider}`);
+      const threshold = given === undefined ? 0.5 : numberIn('threshold', given, [Number.MIN_VALUE, 1]);
+      const head = await openHead(model, flags.decider, {
+        provider,
+        threads: threads === undefined ? undefined : wholeNumber('threads', threads),
+      });
+      opened.push(head);
+      return { decider: headDecider(head, { threshold }), inputs: [join(model, 'export.json')], options: { threshold } };
     }
     case 'or': {
       const names = (flags.of ?? '').split(',').map((one) => one.trim());

@@ -1,0 +1,39 @@
+import { InputError } from '../../src/core/errors.js';
+import type { HeadFields } from '../../src/prompts/index.js';
+import type { HeadModel } from '../head-model.js';
+import type { Decider, VerdictScore } from './decider.js';
+import { DEFAULT_THRESHOLD } from './verdict.js';
+
+/**
+ * V-StopRAG or V-SIMRAG (method.md §8): after every loop a trained two-way head reads the question, the evidence so far as `title: sentence`,
+ * and the loop's number, or its sub-question and intermediate answer. Covered at P(stop) ≥ the threshold, 0.5 by default.
+ */
+export function headDecider(head: HeadModel, { threshold = 0.5 }: { threshold?: number | undefined } = {}): Decider {
+  if (!(threshold > 0 && threshold <= 1)) throw new RangeError(`threshold: got ${threshold}, expected a probability in (0, 1]`);
+  return {
+    name: head.task,
+    identity: { decider: head.task, model: head.identity, evidence: 'title: sentence', threshold },
+    readsClaims: false,
+    scan: { threshold: { ...DEFAULT_THRESHOLD, pAtLeast: threshold }, allPairs: false },
+    decide: async ({ trajectory, record, signal }) => {
+      if (!record)
+        throw new InputError('the head reads the question, and this run has no records', {
+          row: trajectory.row,
+          questionId: trajectory.question_id,
+        });
+      const counts = { tokens: 0, cut_prompts: 0 };
+      const evidence: string[] = [];
+      const verdicts: VerdictScore[] = [];
+      for (const { loop, query, sub_answer, sentences } of trajectory.loops) {
+        signal?.throwIfAborted();
+        evidence.push(...sentences.map(({ title, text }) => `${title.trim()}: ${text.trim()}`));
+        const fields: HeadFields = { question: record.question, evidence, loop, sub_question: query, answer: sub_answer ?? '' };
+        const { p, cut, tokens } = await head.score(fields);
+        counts.tokens += tokens;
+        if (cut > 0) counts.cut_prompts++;
+        verdicts.push({ loop, claim: null, page: null, sentence: null, lp_match: null, lp_partial: null, lp_null: null, p });
+      }
+      return { claims: null, verdicts, counts };
+    },
+  };
+}
