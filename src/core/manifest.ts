@@ -31,6 +31,7 @@ export const KINDS = [
   'verifier-evaluation',
   'calibration',
   'demo',
+  'trial',
 ] as const;
 export type Kind = (typeof KINDS)[number];
 

@@ -1,0 +1,198 @@
+import { basename, join, resolve } from 'node:path';
+import { BUILT_IN_ENCODER } from '../../../runtime/index.js';
+import { InputError, shown } from '../../core/errors.js';
+import { hashFile } from '../../core/hash.js';
+import type { Json, Manifest } from '../../core/manifest.js';
+import { openOutputFolder } from '../../core/output-folder.js';
+import { buildReport, readReportSources } from '../../evaluate/index.js';
+import type { Command, CommandResult, CommonFlags, Terminal } from '../command.js';
+import { encoderOptions } from '../encoder-flags.js';
+import { type LlmFlags, llmOptions } from '../llm-flags.js';
+import { profilePath } from '../profile-path.js';
+import { runStep } from '../run-step.js';
+import { calibrate } from './calibrate.js';
+import { claimsBuild } from './claims-build.js';
+import { decide } from './decide.js';
+import { embed } from './embed.js';
+import { extract } from './extract.js';
+import { inputOptions } from './input-options.js';
+import { replay } from './replay.js';
+import { trajectoriesRun } from './trajectories-run.js';
+
+/** Agents that need no other file than the questions'. */
+const AGENTS = ['self-ask', 'flare', 'dragin', 'chain'] as const;
+
+/** Deciders that a trial can ask, and the flag that names the model of those that have one of their own. */
+const DECIDERS = { judge: null, verifier: 'verifier', small: 'small', nli: 'nli' } as const;
+type TrialDecider = keyof typeof DECIDERS;
+
+const SYSTEMS = 'full,always-verify,gate';
+
+interface Flags extends CommonFlags, LlmFlags {
+  file: string;
+  deciders: string;
+  profile?: string;
+  tau?: number;
+  [more: string]: unknown;
+}
+
+export const trial: Command = {
+  path: 'trial <file>',
+  describe: 'from a dataset file to a replay table with EM: agent, generated claims, deciders, extraction, threshold, replay',
+  epilogue:
+    'Runs the stages one after another into --out, all with the language model of --llm. With --resume an interrupted trial goes on, and no reply that had ' +
+    'arrived is asked for again. Without --profile or --tau the threshold is chosen on the trial itself, fold by fold.',
+  positionals: { file: 'dataset file or records folder' },
+  options: {
+    ...inputOptions,
+    agent: { choices: AGENTS, default: 'self-ask', describe: 'who searches' },
+    'force-continue': { type: 'boolean', describe: 'self-ask: goes on after its own stop, up to the budget' },
+    budget: { type: 'number', describe: 'loops at most (default 6)' },
+    top: { type: 'number', default: 3, describe: 'sentences that a query brings at most' },
+    rows: { type: 'string', describe: 'only rows A..B of the file' },
+    deciders: { type: 'string', default: 'judge', describe: `comma list of ${Object.keys(DECIDERS).join(', ')}` },
+    verifier: { type: 'string', describe: 'verifier: folder or name of an imported one' },
+    small: { type: 'string', describe: 'small: folder of a small verifier' },
+    nli: { type: 'string', describe: 'nli: folder of a cross-encoder' },
+    profile: { type: 'string', describe: 'calibration profile that gives the gate its threshold, knowingly transferred' },
+    tau: { type: 'number', describe: "the gate's threshold instead of a chosen one" },
+    ...encoderOptions,
+    ...llmOptions,
+  },
+  run: (args, terminal) => run(args as unknown as Flags, terminal),
+};
+
+interface Trial {
+  flags: Flags;
+  dir: string;
+  /** The run folder, with everything that is made from it. */
+  folder: string;
+  /** What every stage is told. */
+  common: { [flag: string]: unknown };
+  terminal: Terminal;
+}
+
+async function run(flags: Flags, terminal: Terminal): Promise<CommandResult> {
+  if (flags.out === undefined) throw new InputError('--out: expected a folder for the trial');
+  if (flags.profile !== undefined && flags.tau !== undefined) throw new InputError('--tau and --profile: expected one of them');
+  const dir = flags.out;
+  const deciders = decidersOf(flags);
+  const out = await openOutputFolder({
+    dir,
+    kind: 'trial',
+    command: 'trial',
+    options: await optionsOf(flags, deciders),
+    seed: flags.seed,
+    inputs: [],
+    resume: flags.resume,
+    force: flags.force,
+  });
+  if (out.finished) return ended(dir, out.finished, terminal);
+  // One ledger for all stages: a budget is the trial's.
+  const ledger = out.temporary('paid.ledger');
+  const common = { seed: flags.seed, resume: flags.resume, force: flags.force, quiet: flags.quiet, ledger };
+  const trialled: Trial = { flags, dir, folder: join(dir, 'run'), common, terminal };
+
+  const counts = await searched(trialled);
+  const { encoder, extractor } = await prepared(trialled);
+  for (const decider of deciders) await judged(decider, { encoder, extractor }, trialled);
+  const { html, json } = await buildReport(`hopgate trial: ${basename(flags.file)}`, await readReportSources([dir]));
+  await out.file('report.html', html);
+  await out.file('report.json', `${JSON.stringify(json, null, 2)}\n`);
+  return ended(dir, await out.finish({ counts, details: { deciders: [...deciders], encoder, extractor } }), terminal);
+}
+
+/** The agent's loops. */
+async function searched({ flags, folder, common, terminal }: Trial): Promise<{ questions: Json; loops: Json }> {
+  terminal.note(`${String(flags.agent)} on ${flags.file}`);
+  const own = flags.agent === 'chain' ? {} : { ...given(flags, Object.keys(llmOptions)), ...given(flags, ['force-continue']) };
+  const asked = given(flags, [...Object.keys(inputOptions), 'agent', 'budget', 'top', 'rows']);
+  const { counts } = await runStep(trajectoriesRun, { ...common, ...asked, ...own, file: flags.file, out: folder }, terminal);
+  return { questions: counts.questions as Json, loops: counts.loops as Json };
+}
+
+/** Claims, embeddings, and an answer for every loop. */
+async function prepared({ flags, folder, common, terminal }: Trial): Promise<{ encoder: string; extractor: string }> {
+  const llm = given(flags, Object.keys(llmOptions));
+  terminal.note('claims');
+  await runStep(claimsBuild, { ...common, ...llm, file: folder, source: 'generated' }, terminal);
+  terminal.note('embeddings');
+  const embedded = await runStep(
+    embed,
+    { ...common, encoder: BUILT_IN_ENCODER, ...given(flags, Object.keys(encoderOptions)), path: folder, what: ['claims,evidence'] },
+    terminal,
+  );
+  terminal.note('answers');
+  const extractor = 'trial';
+  await runStep(extract, { ...common, ...llm, run: folder, name: extractor }, terminal);
+  return { encoder: (embedded.encoder as { name: string }).name, extractor };
+}
+
+/** A decider's verdicts, the gate's threshold under it, and the table of both. */
+async function judged(decider: TrialDecider, names: { encoder: string; extractor: string }, trialled: Trial): Promise<void> {
+  const { flags, dir, folder, common, terminal } = trialled;
+  terminal.note(`verdicts of ${decider}`);
+  await runStep(decide, { ...common, ...deciderFlags(decider, flags), run: folder, decider }, terminal);
+  const read = { ...common, run: [folder], decider, claims: 'generated', encoder: names.encoder };
+  let threshold: { profile?: string; tau?: number; transfer?: true };
+  if (flags.tau !== undefined) threshold = { tau: flags.tau };
+  else if (flags.profile !== undefined) threshold = { profile: flags.profile, transfer: true };
+  else {
+    const profile = join(dir, `calibration-${decider}`);
+    await runStep(calibrate, { ...read, out: profile }, terminal);
+    threshold = { profile };
+  }
+  const out = join(dir, `replay-${decider}`);
+  terminal.print(`\n${decider}`);
+  await runStep(replay, { ...read, ...threshold, extractor: [names.extractor], systems: SYSTEMS, out }, terminal, { prints: true });
+}
+
+function deciderFlags(decider: TrialDecider, flags: Flags): { [flag: string]: unknown } {
+  switch (decider) {
+    case 'judge':
+      return given(flags, Object.keys(llmOptions));
+    case 'small':
+      return { model: flags.small, claims: 'generated', ...given(flags, ['encoder', 'cache-dir', 'model-dir']) };
+    case 'verifier':
+    case 'nli':
+      return { model: flags[decider], claims: 'generated', ...given(flags, ['model-dir']) };
+  }
+}
+
+function decidersOf(flags: Flags): TrialDecider[] {
+  const names = flags.deciders.split(',').map((one) => one.trim());
+  const wrong = names.find((one, at) => !(one in DECIDERS) || names.indexOf(one) < at);
+  if (wrong !== undefined)
+    throw new InputError(`--deciders: got ${shown(wrong)}, expected a comma list of ${Object.keys(DECIDERS).join(', ')}, each once`);
+  for (const [name, flag] of Object.entries(DECIDERS)) {
+    if (flag === null) continue;
+    if (names.includes(name) && flags[flag] === undefined) throw new InputError(`--${flag}: expected the model of --deciders ${name}`);
+    if (!names.includes(name) && flags[flag] !== undefined) throw new InputError(`--${flag}: of no use without ${name} in --deciders`);
+  }
+  return names as TrialDecider[];
+}
+
+/** What an interrupted trial has to be gone on with; files by their content, and models by what their stages say of them. */
+async function optionsOf(flags: Flags, deciders: readonly TrialDecider[]): Promise<{ [name: string]: Json }> {
+  const profile = flags.profile === undefined ? null : (await hashFile(await profilePath(flags.profile))).sha256;
+  const plain = given(flags, ['dataset', 'ids', 'agent', 'force-continue', 'budget', 'top', 'rows', 'llm-revision', 'llm-schema']);
+  return {
+    ...(plain as { [name: string]: Json }),
+    llm: basename(flags.llm ?? ''),
+    encoder: basename(String(flags.encoder ?? BUILT_IN_ENCODER)),
+    deciders: [...deciders],
+    profile,
+    tau: flags.tau ?? null,
+  };
+}
+
+/** Those of the flags that were given. */
+function given(flags: Flags, names: readonly string[]): { [flag: string]: unknown } {
+  return Object.fromEntries(names.filter((name) => flags[name] !== undefined).map((name) => [name, flags[name]]));
+}
+
+function ended(dir: string, { counts, warnings }: Manifest, terminal: Terminal): CommandResult {
+  const page = resolve(dir, 'report.html');
+  terminal.print(page);
+  return { out: dir, counts, quarantined: {}, warnings, page };
+}
