@@ -40,6 +40,8 @@ export interface LlmFlags {
   prices?: string;
   'reply-cache'?: boolean;
   'cache-dir'?: string;
+  /** No flag of the command line: a command of several stages counts what all of them pay in one file. */
+  ledger?: string;
 }
 
 export const llmOptions = {
@@ -92,7 +94,11 @@ export async function openModel(
     throw new InputError('--llm: expected a model: the path of a .gguf file, or with --llm-url its name on that server');
   const concurrency = flags.concurrency === undefined ? 1 : wholeNumber('concurrency', flags.concurrency);
   const price = flags.prices === undefined ? undefined : await readPrice(flags.prices, flags.llm);
-  const budget = openBudget({ limits, price, ledger: dir === undefined ? undefined : join(dir, UNFINISHED_NAME, LEDGER) });
+  const budget = openBudget({
+    limits,
+    price,
+    ledger: flags.ledger ?? (dir === undefined ? undefined : join(dir, UNFINISHED_NAME, LEDGER)),
+  });
   // Before the run can end and take its ledger with it. Without --resume an interrupted run's is refused or thrown away with the rest.
   if (flags.resume) await budget.paid();
   const door = await openDoor(flags, flags.llm, concurrency);

@@ -69,6 +69,8 @@ interface Trial {
   folder: string;
   /** What every stage is told. */
   common: { [flag: string]: unknown };
+  /** Of all stages, each once. */
+  warnings: Set<string>;
   terminal: Terminal;
 }
 
@@ -91,7 +93,7 @@ async function run(flags: Flags, terminal: Terminal): Promise<CommandResult> {
   // One ledger for all stages: a budget is the trial's.
   const ledger = out.temporary('paid.ledger');
   const common = { seed: flags.seed, resume: flags.resume, force: flags.force, quiet: flags.quiet, ledger };
-  const trialled: Trial = { flags, dir, folder: join(dir, 'run'), common, terminal };
+  const trialled: Trial = { flags, dir, folder: join(dir, 'run'), common, warnings: new Set(), terminal };
 
   const counts = await searched(trialled);
   const { encoder, extractor } = await prepared(trialled);
@@ -99,52 +101,71 @@ async function run(flags: Flags, terminal: Terminal): Promise<CommandResult> {
   const { html, json } = await buildReport(`hopgate trial: ${basename(flags.file)}`, await readReportSources([dir]));
   await out.file('report.html', html);
   await out.file('report.json', `${JSON.stringify(json, null, 2)}\n`);
-  return ended(dir, await out.finish({ counts, details: { deciders: [...deciders], encoder, extractor } }), terminal);
+  return ended(
+    dir,
+    await out.finish({ counts, warnings: [...trialled.warnings], details: { deciders: [...deciders], encoder, extractor } }),
+    terminal,
+  );
 }
 
 /** The agent's loops. */
-async function searched({ flags, folder, common, terminal }: Trial): Promise<{ questions: Json; loops: Json }> {
+async function searched(trialled: Trial): Promise<{ questions: Json; loops: Json }> {
+  const { flags, folder, terminal } = trialled;
   terminal.note(`${String(flags.agent)} on ${flags.file}`);
   const own = flags.agent === 'chain' ? {} : { ...given(flags, Object.keys(llmOptions)), ...given(flags, ['force-continue']) };
   const asked = given(flags, [...Object.keys(inputOptions), 'agent', 'budget', 'top', 'rows']);
-  const { counts } = await runStep(trajectoriesRun, { ...common, ...asked, ...own, file: flags.file, out: folder }, terminal);
+  const { counts } = await step(trialled, trajectoriesRun, { ...asked, ...own, file: flags.file, out: folder });
   return { questions: counts.questions as Json, loops: counts.loops as Json };
 }
 
 /** Claims, embeddings, and an answer for every loop. */
-async function prepared({ flags, folder, common, terminal }: Trial): Promise<{ encoder: string; extractor: string }> {
+async function prepared(trialled: Trial): Promise<{ encoder: string; extractor: string }> {
+  const { flags, folder, terminal } = trialled;
   const llm = given(flags, Object.keys(llmOptions));
   terminal.note('claims');
-  await runStep(claimsBuild, { ...common, ...llm, file: folder, source: 'generated' }, terminal);
+  await step(trialled, claimsBuild, { ...llm, file: folder, source: 'generated' });
   terminal.note('embeddings');
-  const embedded = await runStep(
-    embed,
-    { ...common, encoder: BUILT_IN_ENCODER, ...given(flags, Object.keys(encoderOptions)), path: folder, what: ['claims,evidence'] },
-    terminal,
-  );
+  const embedded = await step(trialled, embed, {
+    encoder: BUILT_IN_ENCODER,
+    ...given(flags, Object.keys(encoderOptions)),
+    path: folder,
+    what: ['claims,evidence'],
+  });
   terminal.note('answers');
   const extractor = 'trial';
-  await runStep(extract, { ...common, ...llm, run: folder, name: extractor }, terminal);
+  await step(trialled, extract, { ...llm, run: folder, name: extractor });
   return { encoder: (embedded.encoder as { name: string }).name, extractor };
 }
 
 /** A decider's verdicts, the gate's threshold under it, and the table of both. */
 async function judged(decider: TrialDecider, names: { encoder: string; extractor: string }, trialled: Trial): Promise<void> {
-  const { flags, dir, folder, common, terminal } = trialled;
+  const { flags, dir, folder, terminal } = trialled;
   terminal.note(`verdicts of ${decider}`);
-  await runStep(decide, { ...common, ...deciderFlags(decider, flags), run: folder, decider }, terminal);
-  const read = { ...common, run: [folder], decider, claims: 'generated', encoder: names.encoder };
+  await step(trialled, decide, { ...deciderFlags(decider, flags), run: folder, decider });
+  const read = { run: [folder], decider, claims: 'generated', encoder: names.encoder };
   let threshold: { profile?: string; tau?: number; transfer?: true };
   if (flags.tau !== undefined) threshold = { tau: flags.tau };
   else if (flags.profile !== undefined) threshold = { profile: flags.profile, transfer: true };
   else {
     const profile = join(dir, `calibration-${decider}`);
-    await runStep(calibrate, { ...read, out: profile }, terminal);
+    await step(trialled, calibrate, { ...read, out: profile });
     threshold = { profile };
   }
   const out = join(dir, `replay-${decider}`);
   terminal.print(`\n${decider}`);
-  await runStep(replay, { ...read, ...threshold, extractor: [names.extractor], systems: SYSTEMS, out }, terminal, { prints: true });
+  await step(trialled, replay, { ...read, ...threshold, extractor: [names.extractor], systems: SYSTEMS, out }, { prints: true });
+}
+
+/** Runs a stage and keeps what it warns of. */
+async function step(
+  { common, warnings, terminal }: Trial,
+  command: Command,
+  flags: { [flag: string]: unknown },
+  options: { prints?: boolean } = {},
+): Promise<CommandResult> {
+  const result = await runStep(command, { ...common, ...flags }, terminal, options);
+  for (const warning of result.warnings) warnings.add(warning);
+  return result;
 }
 
 function deciderFlags(decider: TrialDecider, flags: Flags): { [flag: string]: unknown } {
