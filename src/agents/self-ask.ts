@@ -66,7 +66,10 @@ async function* search(
 
   const say = async (ask?: 'go_on' | 'conclude'): Promise<SelfAskLine> => {
     const maxTokens = ask === 'conclude' ? TOKENS.final : TOKENS.follow_up;
-    const { text } = await chat(meter.model, selfAskStep(question, pairs, ask), { maxTokens, stop: SELF_ASK_STOP }, tools.signal);
+    const { text } = await meter.model.chat(
+      { messages: selfAskStep(question, pairs, ask), maxTokens, stop: SELF_ASK_STOP },
+      { signal: tools.signal },
+    );
     if (ask !== undefined) transcript.push(`(told to ${ask === 'go_on' ? 'go on' : 'conclude'})`);
     transcript.push(text.trim());
     return readSelfAsk(text);
@@ -130,24 +133,11 @@ async function intermediate(
   sentences: readonly RetrievedSentence[],
   signal: AbortSignal | undefined,
 ): Promise<string | null> {
-  const { text } = await chat(model, selfAskIntermediate(query, sentences), { maxTokens: TOKENS.intermediate }, signal);
+  const { system, user } = selfAskIntermediate(query, sentences);
+  const messages = [
+    { role: 'system', content: system },
+    { role: 'user', content: user },
+  ] as const;
+  const { text } = await model.chat({ messages, maxTokens: TOKENS.intermediate }, { signal });
   return readShortAnswer(text);
-}
-
-function chat(
-  model: LanguageModel,
-  { system, user }: { system: string; user: string },
-  request: { maxTokens: number; stop?: readonly string[] },
-  signal: AbortSignal | undefined,
-): ReturnType<LanguageModel['chat']> {
-  return model.chat(
-    {
-      messages: [
-        { role: 'system', content: system },
-        { role: 'user', content: user },
-      ],
-      ...request,
-    },
-    { signal },
-  );
 }

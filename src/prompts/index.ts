@@ -32,6 +32,7 @@ export {
 export { type LabelIds, equalLabels, labelIds } from './label-ids.js';
 export {
   type AnsweredQuestion,
+  type ChatTurn,
   NO_ANSWER,
   SELF_ASK_STOP,
   type SelfAskLine,

@@ -16,19 +16,29 @@ export const NO_ANSWER = 'not found';
 
 const STEP = [
   'You find the answer to a question by asking simpler questions, one at a time. Each one that you write is looked up for you, and its intermediate answer comes back.',
-  'Write exactly one line. Either the next simple question:',
-  `${MARKS.followUp}: …`,
-  'or, when the intermediate answers are enough, the answer in a few words:',
-  `${MARKS.final}: …`,
-  '',
-  'An example of a whole exchange:',
-  'Question: In which country is the river on which the town of Brell lies the longest?',
-  `${MARKS.followUp}: On which river does the town of Brell lie?`,
-  `${MARKS.intermediate}: the Osse`,
-  `${MARKS.followUp}: Which country has the longest part of the river Osse?`,
-  `${MARKS.intermediate}: Norvia`,
-  `${MARKS.final}: Norvia`,
-].join('\n');
+  `Write exactly one line: the next simple question, which begins with "${MARKS.followUp}:", or, when the intermediate answers are enough, the answer in a few words, which begins with "${MARKS.final}:".`,
+].join(' ');
+
+/** Two exchanges on names that do not exist, so that no answer of a dataset is given away: question, what was found out, answer. */
+const EXAMPLES: readonly { question: string; pairs: readonly AnsweredQuestion[]; answer: string }[] = [
+  {
+    question: 'In which country is the river on which the town of Brell lies the longest?',
+    pairs: [
+      { question: 'On which river does the town of Brell lie?', answer: 'the Osse' },
+      { question: 'Which country has the longest part of the river Osse?', answer: 'Norvia' },
+    ],
+    answer: 'Norvia',
+  },
+  {
+    question: 'Who is older, the founder of Lunet Press or Ada Mirell?',
+    pairs: [
+      { question: 'Who founded Lunet Press?', answer: 'Jon Aske' },
+      { question: 'When was Jon Aske born?', answer: '1901' },
+      { question: 'When was Ada Mirell born?', answer: '1888' },
+    ],
+    answer: 'Ada Mirell',
+  },
+];
 
 const GO_ON = `That is not enough to be sure. Write one more simple question, as a line that begins with "${MARKS.followUp}:", and no answer yet.`;
 const CONCLUDE = `Nothing more can be looked up. Write the answer in a few words, as one line that begins with "${MARKS.final}:".`;
@@ -40,14 +50,37 @@ const INTERMEDIATE = [
 /** A reply is cut before what only the other side writes. */
 export const SELF_ASK_STOP: readonly string[] = [`${MARKS.intermediate}:`];
 
-/** The next line of a Self-Ask exchange (Press et al.; method.md §9). `ask`: whether the agent is told to go on, or to conclude. */
-export function selfAskStep(question: string, pairs: readonly AnsweredQuestion[], ask?: 'go_on' | 'conclude'): ChatContents {
-  const lines = [promptLine('Question', question)];
-  for (const pair of pairs) {
-    lines.push(promptLine(MARKS.followUp, pair.question), promptLine(MARKS.intermediate, pair.answer ?? NO_ANSWER));
+/** One turn of a chat. */
+export interface ChatTurn {
+  role: 'system' | 'user' | 'assistant';
+  content: string;
+}
+
+/**
+ * The chat whose next turn is the next line of a Self-Ask exchange (Press et al.; method.md §9). Questions and intermediate answers are the
+ * user's turns and follow-ups the model's own, in two examples as in the question: small models go on in a form that they find in their own
+ * turns, and not in one that a system message describes. `ask`: whether the agent is told to go on, or to conclude.
+ */
+export function selfAskStep(question: string, pairs: readonly AnsweredQuestion[], ask?: 'go_on' | 'conclude'): ChatTurn[] {
+  const turns: ChatTurn[] = [{ role: 'system', content: STEP }];
+  for (const example of EXAMPLES) {
+    turns.push(...exchange(example.question, example.pairs));
+    turns.push({ role: 'assistant', content: promptLine(MARKS.final, example.answer) });
   }
-  if (ask !== undefined) lines.push(ask === 'go_on' ? GO_ON : CONCLUDE);
-  return { system: STEP, user: lines.join('\n') };
+  turns.push(...exchange(question, pairs));
+  const last = turns.at(-1) as ChatTurn;
+  if (ask !== undefined) last.content += `\n${ask === 'go_on' ? GO_ON : CONCLUDE}`;
+  return turns;
+}
+
+function exchange(question: string, pairs: readonly AnsweredQuestion[]): ChatTurn[] {
+  return [
+    { role: 'user', content: promptLine('Question', question) },
+    ...pairs.flatMap(({ question: asked, answer }): ChatTurn[] => [
+      { role: 'assistant', content: promptLine(MARKS.followUp, asked) },
+      { role: 'user', content: promptLine(MARKS.intermediate, answer ?? NO_ANSWER) },
+    ]),
+  ];
 }
 
 /** The intermediate answer to a follow-up question, from sentences with the titles of their pages. */
@@ -100,7 +133,7 @@ export function readShortAnswer(reply: string): string | null {
 
 /** sha256 of everything that is written around a question, its pairs and its sentences. */
 export function selfAskSha256(): string {
-  return sha256(canonicalJson({ STEP, GO_ON, CONCLUDE, INTERMEDIATE, NO_ANSWER, marks: MARKS, stop: [...SELF_ASK_STOP] }));
+  return sha256(canonicalJson({ STEP, EXAMPLES, GO_ON, CONCLUDE, INTERMEDIATE, NO_ANSWER, marks: MARKS, stop: [...SELF_ASK_STOP] }));
 }
 
 /** Lines that are not empty, without a reasoning model's thoughts. */

@@ -17,8 +17,8 @@ const record = recordOf(
 );
 
 /** The turn of a request that is not the intermediate answer's. */
-const isStep = ({ messages }: ChatRequest): boolean => !(messages[1]?.content ?? '').endsWith('Answer:');
-const userOf = (request: ChatRequest): string => request.messages[1]?.content ?? '';
+const isStep = ({ messages }: ChatRequest): boolean => !(messages.at(-1)?.content ?? '').endsWith('Answer:');
+const userOf = (request: ChatRequest): string => request.messages.at(-1)?.content ?? '';
 
 /** Says the lines in order where the next step is asked for, and always "Tarn" as intermediate answer. */
 function saying(...lines: Scripted[]): ScriptedModel {

@@ -29,6 +29,7 @@ const COMMANDS = {
   calibrate: async () => (await import('./calibrate.js')).calibrate,
   explain: async () => (await import('./explain.js')).explain,
   replay: async () => (await import('./replay.js')).replay,
+  trial: async () => (await import('./trial.js')).trial,
   report: async () => (await import('./report.js')).report,
 } as const satisfies { [name: string]: () => Promise<Command> };
 
