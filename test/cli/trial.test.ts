@@ -27,11 +27,7 @@ function say({ messages, ...request }: ChatBody): object {
     return completion(yes > 0.5 ? 'yes' : 'no', { logprobs: { content: [{ ...top[yes > 0.5 ? 0 : 1], top_logprobs: top }] } });
   }
   if (messages.length > 4) {
-    const asked =
-      messages
-        .filter(({ content }) => content.startsWith('Question: '))
-        .at(-1)
-        ?.content.split(' ') ?? [];
+    const asked = messages.findLast(({ content }) => content.startsWith('Question: '))?.content.split(' ') ?? [];
     return completion(
       draw.int(4) === 0
         ? 'So the final answer is: w1'

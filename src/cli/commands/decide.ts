@@ -64,6 +64,18 @@ interface Flags extends CommonFlags, VerifierFlags, LlmFlags {
   format: 'arrow' | 'jsonl';
 }
 
+/** Flags of the prompt judge alone. */
+export const judgeOptions = {
+  'judge-reads': {
+    choices: JUDGE_READS,
+    describe: 'judge: what stands for the evidence (default: sub_answers where the run has them, else the retrieved sentences)',
+  },
+  'allow-wrong-polarity': {
+    type: 'boolean',
+    describe: 'judge: go on although it says yes to empty states rather than to sufficient ones',
+  },
+} as const;
+
 export const decide: Command = {
   path: 'decide <run>',
   describe: 'a verdict for every loop of a run, kept beside it',
@@ -82,14 +94,7 @@ export const decide: Command = {
       describe:
         'file, judge, nli: from which p on a loop, or with nli a claim, is covered (default 0.5; the papers also take 0.95, nli 0.9)',
     },
-    'judge-reads': {
-      choices: JUDGE_READS,
-      describe: 'judge: what stands for the evidence (default: sub_answers where the run has them, else the retrieved sentences)',
-    },
-    'allow-wrong-polarity': {
-      type: 'boolean',
-      describe: 'judge: go on although it says yes to empty states rather than to sufficient ones',
-    },
+    ...judgeOptions,
     hypothesis: {
       choices: HYPOTHESES,
       describe: 'nli: what is made of a claim: a sentence of title and target (default), both as a key phrase, or its own text',

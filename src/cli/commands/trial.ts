@@ -12,7 +12,7 @@ import { profilePath } from '../profile-path.js';
 import { runStep } from '../run-step.js';
 import { calibrate } from './calibrate.js';
 import { claimsBuild } from './claims-build.js';
-import { decide } from './decide.js';
+import { decide, judgeOptions } from './decide.js';
 import { embed } from './embed.js';
 import { extract } from './extract.js';
 import { inputOptions } from './input-options.js';
@@ -47,10 +47,12 @@ export const trial: Command = {
     ...inputOptions,
     agent: { choices: AGENTS, default: 'self-ask', describe: 'who searches' },
     'force-continue': { type: 'boolean', describe: 'self-ask: goes on after its own stop, up to the budget' },
+    constrained: { type: 'boolean', describe: 'claims: bind the reply to a JSON schema where the model can' },
     budget: { type: 'number', describe: 'loops at most (default 6)' },
     top: { type: 'number', default: 3, describe: 'sentences that a query brings at most' },
     rows: { type: 'string', describe: 'only rows A..B of the file' },
     deciders: { type: 'string', default: 'judge', describe: `comma list of ${Object.keys(DECIDERS).join(', ')}` },
+    ...judgeOptions,
     verifier: { type: 'string', describe: 'verifier: folder or name of an imported one' },
     small: { type: 'string', describe: 'small: folder of a small verifier' },
     nli: { type: 'string', describe: 'nli: folder of a cross-encoder' },
@@ -123,7 +125,7 @@ async function prepared(trialled: Trial): Promise<{ encoder: string; extractor: 
   const { flags, folder, terminal } = trialled;
   const llm = given(flags, Object.keys(llmOptions));
   terminal.note('claims');
-  await step(trialled, claimsBuild, { ...llm, file: folder, source: 'generated' });
+  await step(trialled, claimsBuild, { ...llm, ...given(flags, ['constrained']), file: folder, source: 'generated' });
   terminal.note('embeddings');
   const embedded = await step(trialled, embed, {
     encoder: BUILT_IN_ENCODER,
@@ -171,7 +173,7 @@ async function step(
 function deciderFlags(decider: TrialDecider, flags: Flags): { [flag: string]: unknown } {
   switch (decider) {
     case 'judge':
-      return given(flags, Object.keys(llmOptions));
+      return given(flags, [...Object.keys(llmOptions), 'judge-reads', 'allow-wrong-polarity']);
     case 'small':
       return { model: flags.small, claims: 'generated', ...given(flags, ['encoder', 'cache-dir', 'model-dir']) };
     case 'verifier':
@@ -196,7 +198,18 @@ function decidersOf(flags: Flags): TrialDecider[] {
 /** What an interrupted trial has to be gone on with; files by their content, and models by what their stages say of them. */
 async function optionsOf(flags: Flags, deciders: readonly TrialDecider[]): Promise<{ [name: string]: Json }> {
   const profile = flags.profile === undefined ? null : (await hashFile(await profilePath(flags.profile))).sha256;
-  const plain = given(flags, ['dataset', 'ids', 'agent', 'force-continue', 'budget', 'top', 'rows', 'llm-revision', 'llm-schema']);
+  const plain = given(flags, [
+    'dataset',
+    'ids',
+    'agent',
+    'force-continue',
+    'constrained',
+    'budget',
+    'top',
+    'rows',
+    'llm-revision',
+    'llm-schema',
+  ]);
   return {
     ...(plain as { [name: string]: Json }),
     llm: basename(flags.llm ?? ''),
