@@ -1,16 +1,11 @@
 import assert from 'node:assert/strict';
-import { spawn } from 'node:child_process';
 import { mkdtemp, readFile, readdir, stat, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
-import { dirname, join } from 'node:path';
+import { join } from 'node:path';
 import { test } from 'node:test';
-import { fileURLToPath } from 'node:url';
-import { random } from '../../src/core/random.js';
 import { hopgate, hopgateJson } from '../support/cli.js';
-import { KILLS } from '../support/second-pass.js';
+import { assertSurvivesKills } from '../support/killed-runs.js';
 import { patternQuestions } from '../support/word-encoder.js';
-
-const main = join(dirname(dirname(dirname(fileURLToPath(import.meta.url)))), 'src', 'cli', 'main.js');
 
 async function claimsFile(count: number): Promise<{ root: string; file: string }> {
   const root = await mkdtemp(join(tmpdir(), 'hopgate-drafter-'));
@@ -29,37 +24,11 @@ async function folderBytes(dir: string): Promise<{ [name: string]: string }> {
   return Object.fromEntries(await Promise.all(names.map(async (name) => [name, (await readFile(join(dir, name))).toString('base64')])));
 }
 
-/** Starts the command in a process group of its own and kills the group with SIGKILL after so many milliseconds; true when it was still running. */
-async function killedAfter(args: readonly string[], ms: number): Promise<boolean> {
-  const child = spawn(process.execPath, [main, ...args], { detached: true, stdio: 'ignore' });
-  const closed = new Promise<NodeJS.Signals | null>((resolve) => {
-    child.on('close', (_code, signal) => resolve(signal));
-  });
-  const timer = setTimeout(() => process.kill(-(child.pid as number), 'SIGKILL'), ms);
-  const signal = await closed;
-  clearTimeout(timer);
-  return signal === 'SIGKILL';
-}
-
-test('P74: killed ten times and resumed, it gives the bytes of an undisturbed run', { timeout: 900_000 }, async () => {
+test('P74: killed ten times and resumed, it gives the bytes of an undisturbed run', { timeout: 900_000 }, async (t) => {
   const { root, file } = await claimsFile(100);
-  const args = (out: string): string[] => {
-    const fit = ['--epochs', '30', '--patience', '0', '--checkpoint-every', '1', '--backend', 'wasm', '--learning-curve', '50'];
-    return ['drafter', 'train', file, '--out', join(root, out), '--cache-dir', join(root, 'cache'), ...fit];
-  };
-  const started = Date.now();
-  const whole = await hopgateJson(args('whole'));
-  const took = Date.now() - started;
-  assert.equal((whole.backend as { ran: string }).ran, 'wasm');
-  const draw = random(13, 'kill');
-  let kills = 0;
-  for (let attempt = 0; attempt < KILLS; attempt++) {
-    // From before the first epoch to well into the fit; a checkpoint an epoch lets later attempts come further.
-    if (await killedAfter([...args('killed'), '--resume'], Math.round(took * (0.05 + 0.45 * draw.float())))) kills++;
-  }
-  assert.ok(kills >= Math.floor(KILLS / 2), `only ${kills} of ${KILLS} runs were still running when they were killed`);
-  await hopgateJson([...args('killed'), '--resume']);
-  assert.deepEqual(await folderBytes(join(root, 'killed')), await folderBytes(join(root, 'whole')));
+  // A checkpoint an epoch lets later attempts come further.
+  const fit = ['--epochs', '30', '--patience', '0', '--checkpoint-every', '1', '--backend', 'wasm', '--learning-curve', '50'];
+  await assertSurvivesKills(t, ['drafter', 'train', file, '--cache-dir', join(root, 'cache'), ...fit]);
 });
 
 test('its object says what ran, what was encoded and how good it is; a second training encodes nothing', async () => {

@@ -1,22 +1,20 @@
 import assert from 'node:assert/strict';
 import { spawn } from 'node:child_process';
-import { cp, mkdtemp, readFile, rm, writeFile } from 'node:fs/promises';
+import { mkdtemp, readFile, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
-import { dirname, join } from 'node:path';
+import { basename, dirname, join } from 'node:path';
 import { test } from 'node:test';
 import { fileURLToPath } from 'node:url';
 import { openVectors } from '../../runtime/index.js';
 import { claimText } from '../../src/core/claims.js';
 import { evidenceText } from '../../src/core/embeddings.js';
-import { random } from '../../src/core/random.js';
 import { runFolder } from '../../src/core/run-folder.js';
 import { hopgate, hopgateJson } from '../support/cli.js';
-import { testCache } from '../support/encoder-cache.js';
-import { KILLS } from '../support/second-pass.js';
+import { ownCache, testCache } from '../support/encoder-cache.js';
+import { assertSurvivesKills } from '../support/killed-runs.js';
 import { writeClaims, writeRun } from '../support/written-run.js';
 
 const support = join(dirname(dirname(fileURLToPath(import.meta.url))), 'support');
-const mainFile = join(dirname(dirname(support)), 'src', 'cli', 'main.js');
 const preload = (name: string): NodeJS.ProcessEnv => ({ NODE_OPTIONS: `--import=file://${join(support, name)}` });
 const newDir = (): Promise<string> => mkdtemp(join(tmpdir(), 'hopgate-'));
 const cache = ['--cache-dir', testCache];
@@ -176,44 +174,12 @@ test('P61: without the native library embed says in one sentence what to do, and
   assert.equal(help.code, 0);
 });
 
-test('killed ten times and resumed, embed gives the bytes of an undisturbed run', async (t) => {
+test('killed ten times and resumed, embed gives the bytes of an undisturbed run', { timeout: 900_000 }, async (t) => {
   if (process.platform === 'win32') return t.skip('needs a system with process groups');
   const dir = await newDir();
   const run = await writeRun(join(dir, 'run'), 60);
-  const other = join(dir, 'other');
-  await cp(run.dir, other, { recursive: true });
-  const cacheOf = (name: string): string[] => ['--cache-dir', join(dir, name)];
-  const started = Date.now();
-  const undisturbed = await hopgateJson(['embed', run.dir, ...cacheOf('cache-a')]);
-  const wall = Date.now() - started;
-  const draw = random(13, 'kill moments');
-  let killed = 0;
-  for (let attempt = 0; attempt < KILLS; attempt++) {
-    const ended = await killedAfter(draw.float() * wall * 0.25, ['embed', other, '--resume', ...cacheOf('cache-b')]);
-    if (ended === 'SIGKILL') killed++;
-  }
-  assert.ok(killed > 0, 'no kill came in time');
-  const resumed = await hopgateJson(['embed', other, '--resume', ...cacheOf('cache-b')]);
-  assert.deepEqual(resumed.counts, undisturbed.counts);
-  for (const name of ['embeddings.arrow', 'manifest.json']) {
-    const [a, b] = await Promise.all([run.dir, other].map((one) => readFile(join(runFolder.embeddings(one, 'minilm'), name))));
-    assert.ok((a as Buffer).equals(b as Buffer), name);
-  }
+  // Vectors of its own for each folder, so that every one is made.
+  const flagsFor = async (out: string): Promise<string[]> => ['--cache-dir', await ownCache(join(dir, basename(out)))];
+  await assertSurvivesKills(t, ['embed', run.dir], { flagsFor });
   await rm(dir, { recursive: true });
-  t.diagnostic(`${String(killed)} kills in time; undisturbed ${(wall / 1000).toFixed(1)} s`);
 });
-
-/** Runs the command in a process group of its own, kills the group after some milliseconds, and says how it ended. */
-async function killedAfter(milliseconds: number, args: readonly string[]): Promise<NodeJS.Signals | null> {
-  const child = spawn(process.execPath, [mainFile, ...args], { detached: true, stdio: 'ignore' });
-  const timer = setTimeout(() => {
-    try {
-      process.kill(-(child.pid as number), 'SIGKILL');
-    } catch {
-      // It has ended by itself.
-    }
-  }, milliseconds);
-  const signal = await new Promise<NodeJS.Signals | null>((resolve) => child.on('close', (_code, how) => resolve(how)));
-  clearTimeout(timer);
-  return signal;
-}

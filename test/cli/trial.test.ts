@@ -1,5 +1,5 @@
 import assert from 'node:assert/strict';
-import { mkdir, readdir, symlink } from 'node:fs/promises';
+import { readdir } from 'node:fs/promises';
 import { basename, join } from 'node:path';
 import { test } from 'node:test';
 import { setTimeout as wait } from 'node:timers/promises';
@@ -7,7 +7,7 @@ import { random } from '../../src/core/random.js';
 import { sha256 } from '../../src/core/hash.js';
 import { type ChatBody, type ChatServer, completion, serveChat } from '../support/chat-server.js';
 import { hopgate, hopgateJson } from '../support/cli.js';
-import { testCache } from '../support/encoder-cache.js';
+import { ownCache } from '../support/encoder-cache.js';
 import { temporaryFile, temporaryFolder } from '../support/files.js';
 import { hotpotqaQuestions } from '../support/hotpotqa-file.js';
 import { assertSurvivesKills } from '../support/killed-runs.js';
@@ -58,15 +58,6 @@ function serve(t: { after(fn: () => unknown): void }): Promise<ChatServer> {
 async function flags(server: ChatServer, questions: number): Promise<string[]> {
   const file = await temporaryFile('questions.json', JSON.stringify(hotpotqaQuestions(questions)));
   return ['trial', file, '--llm', 'double', '--llm-url', server.url, '--concurrency', String(CONCURRENCY)];
-}
-
-/** Replies and vectors of its own, the converted encoder of all tests. */
-async function ownCache(folder: string): Promise<string> {
-  const cache = join(folder, 'cache');
-  await mkdir(cache, { recursive: true });
-  await mkdir(join(testCache, 'models'), { recursive: true });
-  await symlink(join(testCache, 'models'), join(cache, 'models')).catch(() => undefined);
-  return cache;
 }
 
 test('one command from a dataset file to a replay table with EM, and what it cost; a second trial asks for nothing again', async (t) => {

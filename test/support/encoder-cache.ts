@@ -1,3 +1,5 @@
+import { existsSync } from 'node:fs';
+import { mkdir, symlink } from 'node:fs/promises';
 import { dirname, join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { type Encoder, openEncoder } from '../../runtime/index.js';
@@ -7,6 +9,15 @@ export const testHome: string = join(dirname(dirname(dirname(fileURLToPath(impor
 
 /** The cache folder of a command that runs with HOPGATE_HOME set to `testHome`. */
 export const testCache: string = join(testHome, 'cache');
+
+/** A cache folder in `folder` with vectors and replies of its own and the converted encoder of all tests. */
+export async function ownCache(folder: string): Promise<string> {
+  const cache = join(folder, 'cache');
+  await mkdir(cache, { recursive: true });
+  await mkdir(join(testCache, 'models'), { recursive: true });
+  if (!existsSync(join(cache, 'models'))) await symlink(join(testCache, 'models'), join(cache, 'models'));
+  return cache;
+}
 
 export function openMinilm(): Promise<Encoder> {
   return openEncoder('minilm', { cacheDir: testCache, modelDir: join(testCache, 'no-models') });
