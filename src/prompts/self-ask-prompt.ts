@@ -19,8 +19,14 @@ const STEP = [
   `Write exactly one line: the next simple question, which begins with "${MARKS.followUp}:", or, when the intermediate answers are enough, the answer in a few words, which begins with "${MARKS.final}:".`,
 ].join(' ');
 
+interface Example {
+  question: string;
+  pairs: readonly AnsweredQuestion[];
+  answer: string;
+}
+
 /** Two exchanges on names that do not exist, so that no answer of a dataset is given away: question, what was found out, answer. */
-const EXAMPLES: readonly { question: string; pairs: readonly AnsweredQuestion[]; answer: string }[] = [
+const EXAMPLES: readonly Example[] = [
   {
     question: 'In which country is the river on which the town of Brell lies the longest?',
     pairs: [
@@ -63,14 +69,25 @@ export interface ChatTurn {
  */
 export function selfAskStep(question: string, pairs: readonly AnsweredQuestion[], ask?: 'go_on' | 'conclude'): ChatTurn[] {
   const turns: ChatTurn[] = [{ role: 'system', content: STEP }];
-  for (const example of EXAMPLES) {
-    turns.push(...exchange(example.question, example.pairs));
-    turns.push({ role: 'assistant', content: promptLine(MARKS.final, example.answer) });
-  }
+  for (const example of EXAMPLES) turns.push(...(ask === 'go_on' ? goneOn(example) : concluded(example)));
   turns.push(...exchange(question, pairs));
-  const last = turns.at(-1) as ChatTurn;
-  if (ask !== undefined) last.content += `\n${ask === 'go_on' ? GO_ON : CONCLUDE}`;
+  if (ask !== undefined) addLine(turns, ask === 'go_on' ? GO_ON : CONCLUDE);
   return turns;
+}
+
+function concluded({ question, pairs, answer }: Example): ChatTurn[] {
+  return [...exchange(question, pairs), { role: 'assistant', content: promptLine(MARKS.final, answer) }];
+}
+
+/** An example that is told to go on before its last question, and does: where examples conclude, a small model concludes whatever it is told. */
+function goneOn({ question, pairs }: Example): ChatTurn[] {
+  const turns = exchange(question, pairs.slice(0, -1));
+  addLine(turns, GO_ON);
+  return [...turns, { role: 'assistant', content: promptLine(MARKS.followUp, (pairs.at(-1) as AnsweredQuestion).question) }];
+}
+
+function addLine(turns: ChatTurn[], line: string): void {
+  (turns.at(-1) as ChatTurn).content += `\n${line}`;
 }
 
 function exchange(question: string, pairs: readonly AnsweredQuestion[]): ChatTurn[] {
@@ -98,7 +115,7 @@ export type SelfAskLine =
   | { kind: 'empty' }
   | { kind: 'other' };
 
-const FOLLOW_UP = /^\W*follow[\s-]*ups?(?:\s+questions?)?(?:\s+\d+)?\s*[:：]\W*(.*)$/iu;
+const FOLLOW_UP = /^\W*follow[\s-]*ups?(?:\s+questions?)?(?:\s+\d+)?\s*[:：](.*)$/iu;
 const FINAL = /^.*?\bfinal answer(?:\s+is)?\b\s*[:：]?(.*)$/iu;
 const NONE = /^(?:none|no|n\/a|not needed|nothing)[.!]?$/i;
 
@@ -128,7 +145,7 @@ export function readSelfAsk(reply: string): SelfAskLine {
 export function readShortAnswer(reply: string): string | null {
   const [first = ''] = visible(reply);
   const answer = bare(first.replace(/^(?:\W*(?:intermediate\s+)?answer\s*[:：])/iu, ''));
-  return answer === '' || answer.toLowerCase() === NO_ANSWER ? null : answer;
+  return answer === '' || answer.toLowerCase().startsWith(NO_ANSWER) ? null : answer;
 }
 
 /** sha256 of everything that is written around a question, its pairs and its sentences. */

@@ -7,20 +7,19 @@ import { test } from 'node:test';
 import { setTimeout as wait } from 'node:timers/promises';
 import { sha256 } from '../../src/core/hash.js';
 import { random } from '../../src/core/random.js';
-import { type ChatAnswer, type ChatBody, completion, refusal, serveChat } from '../support/chat-server.js';
+import { type ChatAnswer, type ChatBody, completion, refusal, selfAskState, serveChat } from '../support/chat-server.js';
 import { commandFile, hopgate, hopgateJson } from '../support/cli.js';
 import { temporaryFile, temporaryFolder } from '../support/files.js';
 import { hotpotqaQuestions } from '../support/hotpotqa-file.js';
 
 const questions = hotpotqaQuestions(8);
 const JSON_TYPE = { 'content-type': 'application/json' };
-const userOf = ({ messages }: ChatBody): string => messages.at(-1)?.content ?? '';
 
 /** One follow-up, then an answer: two steps and an intermediate answer a question. */
 function selfAsk(body: ChatBody): ChatAnswer {
-  const user = userOf(body);
-  if (user.endsWith('Answer:')) return completion('something');
-  return completion(/^Follow up:/m.test(user) ? 'So the final answer is: w1' : `Follow up: ${user.slice(10, 24)}?`);
+  const { question, asked, wantsIntermediate } = selfAskState(body);
+  if (wantsIntermediate) return completion('something');
+  return completion(asked > 0 ? 'So the final answer is: w1' : `Follow up: ${question.slice(0, 14)}?`);
 }
 const CALLS_A_QUESTION = 3;
 
@@ -59,8 +58,9 @@ async function command(url: string, ...more: string[]): Promise<string[]> {
 test('a broken server costs its questions one clear error each, the others nothing; healed, --resume gives the undisturbed run', async (t) => {
   let broken = true;
   const server = await serveChat(t, (body) => {
-    // The step that answers a follow-up does not repeat the question.
-    const at = questions.findIndex(({ question }) => userOf(body).includes(String(question)));
+    // The request for an intermediate answer does not repeat the question.
+    const asked = selfAskState(body).question;
+    const at = questions.findIndex(({ question }) => asked === question);
     return broken ? (FAULTS[at] ?? selfAsk)(body) : selfAsk(body);
   });
   const [out, calm] = [join(await temporaryFolder(), 'out'), join(await temporaryFolder(), 'out')];

@@ -6,7 +6,7 @@ import { answerColumns } from '../../src/core/agent-answers.js';
 import { readManifest } from '../../src/core/manifest.js';
 import { readRunQuestions } from '../../src/core/run-questions.js';
 import { collect, readTable } from '../../src/core/tables.js';
-import { type ChatAnswer, type ChatBody, completion, refusal, serveChat } from '../support/chat-server.js';
+import { type ChatAnswer, type ChatBody, completion, refusal, selfAskState, serveChat } from '../support/chat-server.js';
 import { hopgate, hopgateJson } from '../support/cli.js';
 import { temporaryFile, temporaryFolder } from '../support/files.js';
 import { hotpotqaQuestions } from '../support/hotpotqa-file.js';
@@ -19,8 +19,8 @@ const userOf = (body: ChatBody): string => body.messages.at(-1)?.content ?? '';
 function selfAsk(body: ChatBody): ChatAnswer {
   const user = userOf(body);
   if (user.endsWith('Answer:')) return completion(`about ${(/Question: (.*)\n/.exec(user) ?? [])[1]?.slice(0, 12)}`);
-  const asked = user.match(/^Follow up:/gm)?.length ?? 0;
-  return completion(asked < 2 ? `Follow up: w${asked} ${user.slice(10, 20)}?` : 'So the final answer is: w1');
+  const { question, asked } = selfAskState(body);
+  return completion(asked < 2 ? `Follow up: w${asked} ${question.slice(0, 10)}?` : 'So the final answer is: w1');
 }
 
 const hashes = async (folder: string): Promise<[string, string][]> =>
@@ -78,7 +78,9 @@ test('Self-Ask through the command: loops with intermediate answers, answers wit
 test('a question whose calls fail harms no other: exit 1 with a count, and --resume asks for it alone', async (t) => {
   let broken = true;
   const failing = String(questions[2]?.question).slice(0, 20);
-  const server = await serveChat(t, (body) => (broken && userOf(body).includes(failing) ? refusal(400, '{"error":"no"}') : selfAsk(body)));
+  const server = await serveChat(t, (body) =>
+    broken && selfAskState(body).question.startsWith(failing) ? refusal(400, '{"error":"no"}') : selfAsk(body),
+  );
   const [out, calm] = [await temporaryFolder(), await temporaryFolder()];
   const args = [
     'trajectories',

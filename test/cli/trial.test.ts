@@ -5,7 +5,7 @@ import { test } from 'node:test';
 import { setTimeout as wait } from 'node:timers/promises';
 import { random } from '../../src/core/random.js';
 import { sha256 } from '../../src/core/hash.js';
-import { type ChatBody, type ChatServer, completion, serveChat } from '../support/chat-server.js';
+import { type ChatBody, type ChatServer, completion, selfAskState, serveChat } from '../support/chat-server.js';
 import { hopgate, hopgateJson } from '../support/cli.js';
 import { ownCache } from '../support/encoder-cache.js';
 import { temporaryFile, temporaryFolder } from '../support/files.js';
@@ -27,11 +27,11 @@ function say({ messages, ...request }: ChatBody): object {
     return completion(yes > 0.5 ? 'yes' : 'no', { logprobs: { content: [{ ...top[yes > 0.5 ? 0 : 1], top_logprobs: top }] } });
   }
   if (messages.length > 4) {
-    const asked = messages.findLast(({ content }) => content.startsWith('Question: '))?.content.split(' ') ?? [];
+    const asked = selfAskState({ messages, ...request }).question.split(' ');
     return completion(
       draw.int(4) === 0
         ? 'So the final answer is: w1'
-        : `Follow up: ${asked.slice(1, 3 + draw.int(3)).join(' ')} w${draw.int(400).toString(36)}?`,
+        : `Follow up: ${asked.slice(0, 2 + draw.int(3)).join(' ')} w${draw.int(400).toString(36)}?`,
     );
   }
   if (last.includes('JSON')) {

@@ -6,6 +6,10 @@ test('a reply is read up to its first follow-up or final answer, in whatever dre
   const cases: [string, ReturnType<typeof readSelfAsk>][] = [
     ['Follow up: Where was Mona Ray born?', { kind: 'follow_up', query: 'Where was Mona Ray born?' }],
     ['**Follow-up question 2:** "Where is Tarn?"', { kind: 'follow_up', query: 'Where is Tarn?' }],
+    ['Follow up: Édith Piaf was born where?', { kind: 'follow_up', query: 'Édith Piaf was born where?' }],
+    ['Follow up: Где родился Пушкин?', { kind: 'follow_up', query: 'Где родился Пушкин?' }],
+    ['Follow-up： 東京はどこですか', { kind: 'follow_up', query: '東京はどこですか' }],
+    ['Follow up: … 1984?', { kind: 'follow_up', query: '… 1984?' }],
     ['follow up:\nWhere is Tarn?\n', { kind: 'follow_up', query: 'Where is Tarn?' }],
     ['Where is Tarn?', { kind: 'follow_up', query: 'Where is Tarn?' }],
     ['Follow up: A?\nIntermediate answer: b\nFollow up: C?\nSo the final answer is: d', { kind: 'follow_up', query: 'A?' }],
@@ -25,7 +29,7 @@ test('a reply is read up to its first follow-up or final answer, in whatever dre
 test('a short answer is the first line without its dress, and none where the sentences had none', () => {
   assert.equal(readShortAnswer('Answer: "Tarn".\nBecause it says so.'), 'Tarn');
   assert.equal(readShortAnswer('Dr. No was a film.'), 'Dr. No was a film.');
-  for (const nothing of ['', ' \n', 'Not found.', 'not found']) assert.equal(readShortAnswer(nothing), null);
+  for (const nothing of ['', ' \n', 'Not found.', 'not found', 'Not found in the sentences.']) assert.equal(readShortAnswer(nothing), null);
 });
 
 test('a follow-up with line breaks cannot write a line of the exchange', () => {
@@ -49,6 +53,11 @@ test('the turns of an exchange alternate, the examples in the form of the questi
   );
   assert.deepEqual(turns.at(-1), { role: 'user', content: 'Question: Q?' });
   for (const { role, content } of turns) if (role === 'assistant') assert.notEqual(readSelfAsk(content).kind, 'other', content);
+  // Told to go on, no example shows how to conclude.
+  const told = selfAskStep('Q?', [{ question: 'A?', answer: 'b' }], 'go_on');
+  const own = told.filter(({ role }) => role === 'assistant').map(({ content }) => readSelfAsk(content).kind);
+  assert.deepEqual([...new Set(own)], ['follow_up']);
+  assert.equal(told.filter(({ content }) => content.includes('That is not enough')).length, 3);
 });
 
 test("FLARE's last sentence says the answer", () => {

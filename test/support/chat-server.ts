@@ -70,6 +70,17 @@ export function completion(
   };
 }
 
+/** Where a Self-Ask exchange stands that is sent: its question (behind the examples'), the follow-ups asked so far, or that an intermediate answer is wanted. */
+export function selfAskState({ messages }: ChatBody): { question: string; asked: number; wantsIntermediate: boolean } {
+  const at = messages.findLastIndex(({ role, content }) => role === 'user' && content.startsWith('Question: '));
+  const own = messages.slice(at);
+  return {
+    question: own[0]?.content.split('\n')[0]?.slice('Question: '.length) ?? '',
+    asked: own.filter(({ role }) => role === 'assistant').length,
+    wantsIntermediate: messages.at(-1)?.content.endsWith('Answer:') ?? false,
+  };
+}
+
 /** A status with a text, and headers. */
 export function refusal(status: number, text: string, headers: { [name: string]: string } = {}): ChatAnswer {
   return (response) => response.writeHead(status, { 'content-type': 'application/json', ...headers }).end(text);
