@@ -3,6 +3,7 @@ import { AGGREGATIONS, type Aggregation, BUILT_IN_ENCODER, POLICIES, type Profil
 import { CLAIM_TEXTS, type ClaimText } from '../core/claims.js';
 import { readManifest, tableSha256 } from '../core/manifest.js';
 import { refuseRepeats } from '../core/repeats.js';
+import { folderNameOf } from '../core/run-folder.js';
 import { EVIDENCE_TEXTS, type EvidenceText } from '../core/embeddings.js';
 import { InputError, shown } from '../core/errors.js';
 import { type JoinedRuns, REPEATS, type Repeats, type RunSources, joinRuns, loadRun, runManifests } from '../evaluate/index.js';
@@ -59,7 +60,7 @@ export function sourcesOf(flags: RunFlags, profile?: Profile): RunSources {
   return {
     decider,
     claims,
-    encoder: flags.encoder ?? profile?.encoder.name ?? BUILT_IN_ENCODER,
+    encoder: flags.encoder ?? folderNameOf(profile?.encoder.name ?? BUILT_IN_ENCODER),
     claimText: flags['claim-text'] ?? (ownClaims && flags.drafter === undefined ? (profile.claim_text ?? undefined) : undefined),
     drafter: flags.drafter,
     evidenceText: flags['evidence-text'] ?? profile?.evidence_text,

@@ -13,6 +13,11 @@ export const runFolder = {
   extractions: (run: string, extractor: string): string => join(run, 'extractions', extractor),
 };
 
+/** The name of a model, which may be a repository's or a path's end, as the name of a folder below a run. */
+export function folderNameOf(model: string): string {
+  return model.replace(/[^\w.-]+/g, '-').replace(/^[^\w]+/, '');
+}
+
 /** The folders that stand where those made from a run stand, in order of their names, with the kind that each should be of. */
 export async function derivedFolders(run: string): Promise<{ folder: string; kind: Kind }[]> {
   const found: { folder: string; kind: Kind }[] = [];

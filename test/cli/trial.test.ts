@@ -76,6 +76,16 @@ test('one command from a dataset file to a replay table with EM, and what it cos
   const again = await hopgateJson([...args, '--cache-dir', cache, '--out', join(folder, 'again')]);
   assert.equal(server.requests.length, asked);
   assert.deepEqual((again.counts as { questions: number }).questions, 12);
+  assert.match(shown.stdout, new RegExp(`^${asked} calls paid .*over all stages and resumes$`, 'm'));
+  assert.deepEqual([(again.paid as { calls: number }).calls, (again.work as { calls: number }).calls], [0, 0]);
+
+  // What is finished is another trial's: of other questions, or read otherwise.
+  const others = await flags(server, 11);
+  for (const more of [others, [...args, '--judge-reads', 'sentences']]) {
+    const refused = await hopgate([...more, '--cache-dir', cache, '--out', out, '--resume']);
+    assert.equal(refused.code, 2, refused.stdout);
+  }
+  assert.equal(server.requests.length, asked);
 });
 
 test('a budget is of all stages together, stops to within one call, and a higher one goes on', async (t) => {

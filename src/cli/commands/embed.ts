@@ -2,7 +2,7 @@ import { CLAIM_TEXTS, type ClaimText } from '../../core/claims.js';
 import { EVIDENCE_TEXTS, type EvidenceText } from '../../core/embeddings.js';
 import { InputError } from '../../core/errors.js';
 import { readManifest } from '../../core/manifest.js';
-import { runFolder } from '../../core/run-folder.js';
+import { folderNameOf, runFolder } from '../../core/run-folder.js';
 import {
   BUILT_IN_ENCODER,
   DTYPES,
@@ -84,7 +84,7 @@ export const embed: Command = {
 
 async function defaultOut(path: string, encoder: string): Promise<string> {
   const manifest = path.endsWith('.jsonl') ? undefined : await readManifest(path);
-  if (manifest?.kind === 'trajectories') return runFolder.embeddings(path, encoder.replace(/[^\w.-]+/g, '-'));
+  if (manifest?.kind === 'trajectories') return runFolder.embeddings(path, folderNameOf(encoder));
   throw new InputError('--out: only a run has a place of its own for embeddings; name a folder');
 }
 

@@ -2,7 +2,7 @@ import { basename, join } from 'node:path';
 import { InputError } from '../../core/errors.js';
 import { MANIFEST_NAME, type Manifest, readManifest } from '../../core/manifest.js';
 import { openOutputFolder } from '../../core/output-folder.js';
-import { runFolder } from '../../core/run-folder.js';
+import { folderNameOf, runFolder } from '../../core/run-folder.js';
 import { extractRun, figure } from '../../evaluate/index.js';
 import { EXTRACTION_INPUT_TOKENS, extractionPromptSha256 } from '../../prompts/index.js';
 import type { Command, CommandResult, CommonFlags, Terminal } from '../command.js';
@@ -109,10 +109,7 @@ function warningsOf(counts: Manifest['counts'], maxInputTokens: number): string[
 
 /** A folder's name from a model's: the last part of a path or of a repository's name, without `.gguf`. */
 function nameOf(model: string): string {
-  const name = basename(model)
-    .replace(/\.gguf$/i, '')
-    .replace(/[^\w.-]+/g, '-')
-    .replace(/^[^\w]+/, '');
+  const name = folderNameOf(basename(model).replace(/\.gguf$/i, ''));
   return name === '' ? 'extractor' : name;
 }
 

@@ -1,21 +1,24 @@
 import { basename, join, resolve } from 'node:path';
+import { openRecords } from '../../../datasets/index.js';
 import { BUILT_IN_ENCODER } from '../../../runtime/index.js';
 import { InputError, shown } from '../../core/errors.js';
-import { hashFile } from '../../core/hash.js';
-import type { Json, Manifest } from '../../core/manifest.js';
+import { type Json, MANIFEST_NAME, type Manifest } from '../../core/manifest.js';
 import { openOutputFolder } from '../../core/output-folder.js';
+import { folderNameOf } from '../../core/run-folder.js';
 import { buildReport, readReportSources } from '../../evaluate/index.js';
+import { openBudget, paidWords, readPrice } from '../../llm/index.js';
 import type { Command, CommandResult, CommonFlags, Terminal } from '../command.js';
 import { encoderOptions } from '../encoder-flags.js';
 import { type LlmFlags, llmOptions } from '../llm-flags.js';
 import { profilePath } from '../profile-path.js';
 import { runStep } from '../run-step.js';
+import { verifierFolder } from '../verifier-flags.js';
 import { calibrate } from './calibrate.js';
 import { claimsBuild } from './claims-build.js';
 import { decide, judgeOptions } from './decide.js';
 import { embed } from './embed.js';
 import { extract } from './extract.js';
-import { inputOptions } from './input-options.js';
+import { inputOptions, openOptions } from './input-options.js';
 import { replay } from './replay.js';
 import { trajectoriesRun } from './trajectories-run.js';
 
@@ -73,6 +76,8 @@ interface Trial {
   common: { [flag: string]: unknown };
   /** Of all stages, each once. */
   warnings: Set<string>;
+  /** What this process paid the language model, over all stages. */
+  work: { [name: string]: number };
   terminal: Terminal;
 }
 
@@ -85,9 +90,9 @@ async function run(flags: Flags, terminal: Terminal): Promise<CommandResult> {
     dir,
     kind: 'trial',
     command: 'trial',
-    options: await optionsOf(flags, deciders),
+    options: optionsOf(flags),
     seed: flags.seed,
-    inputs: [],
+    inputs: await inputsOf(flags, deciders, terminal),
     resume: flags.resume,
     force: flags.force,
   });
@@ -95,19 +100,21 @@ async function run(flags: Flags, terminal: Terminal): Promise<CommandResult> {
   // One ledger for all stages: a budget is the trial's.
   const ledger = out.temporary('paid.ledger');
   const common = { seed: flags.seed, resume: flags.resume, force: flags.force, quiet: flags.quiet, ledger };
-  const trialled: Trial = { flags, dir, folder: join(dir, 'run'), common, warnings: new Set(), terminal };
+  const trialled: Trial = { flags, dir, folder: join(dir, 'run'), common, warnings: new Set(), work: {}, terminal };
 
   const counts = await searched(trialled);
   const { encoder, extractor } = await prepared(trialled);
-  for (const decider of deciders) await judged(decider, { encoder, extractor }, trialled);
-  const { html, json } = await buildReport(`hopgate trial: ${basename(flags.file)}`, await readReportSources([dir]));
+  const made: string[] = [];
+  for (const decider of deciders) made.push(...(await judged(decider, { encoder, extractor }, trialled)));
+  const { html, json } = await buildReport(`hopgate trial: ${basename(flags.file)}`, await readReportSources(made));
   await out.file('report.html', html);
   await out.file('report.json', `${JSON.stringify(json, null, 2)}\n`);
-  return ended(
-    dir,
-    await out.finish({ counts, warnings: [...trialled.warnings], details: { deciders: [...deciders], encoder, extractor } }),
-    terminal,
-  );
+  const price = flags.prices === undefined ? undefined : await readPrice(flags.prices, String(flags.llm));
+  const paid = await openBudget({ price, ledger }).paid();
+  const warnings = [...trialled.warnings];
+  const manifest = await out.finish({ counts, warnings, details: { deciders: [...deciders], encoder, extractor } });
+  terminal.print(`${paidWords(paid)}, over all stages and resumes`);
+  return { ...ended(dir, manifest, terminal), paid, work: trialled.work };
 }
 
 /** The agent's loops. */
@@ -136,37 +143,44 @@ async function prepared(trialled: Trial): Promise<{ encoder: string; extractor: 
   terminal.note('answers');
   const extractor = 'trial';
   await step(trialled, extract, { ...llm, run: folder, name: extractor });
-  return { encoder: (embedded.encoder as { name: string }).name, extractor };
+  return { encoder: folderNameOf((embedded.encoder as { name: string }).name), extractor };
 }
 
-/** A decider's verdicts, the gate's threshold under it, and the table of both. */
-async function judged(decider: TrialDecider, names: { encoder: string; extractor: string }, trialled: Trial): Promise<void> {
+/** A decider's verdicts, the gate's threshold under it, and the table of both; the folders that the report is made of. */
+async function judged(decider: TrialDecider, names: { encoder: string; extractor: string }, trialled: Trial): Promise<string[]> {
   const { flags, dir, folder, terminal } = trialled;
   terminal.note(`verdicts of ${decider}`);
   await step(trialled, decide, { ...deciderFlags(decider, flags), run: folder, decider });
   const read = { run: [folder], decider, claims: 'generated', encoder: names.encoder };
+  const made: string[] = [];
   let threshold: { profile?: string; tau?: number; transfer?: true };
   if (flags.tau !== undefined) threshold = { tau: flags.tau };
   else if (flags.profile !== undefined) threshold = { profile: flags.profile, transfer: true };
   else {
     const profile = join(dir, `calibration-${decider}`);
     await step(trialled, calibrate, { ...read, out: profile });
+    made.push(profile);
     threshold = { profile };
   }
   const out = join(dir, `replay-${decider}`);
   terminal.print(`\n${decider}`);
   await step(trialled, replay, { ...read, ...threshold, extractor: [names.extractor], systems: SYSTEMS, out }, { prints: true });
+  return [...made, out];
 }
 
 /** Runs a stage and keeps what it warns of. */
 async function step(
-  { common, warnings, terminal }: Trial,
+  { common, warnings, work, terminal }: Trial,
   command: Command,
   flags: { [flag: string]: unknown },
   options: { prints?: boolean } = {},
 ): Promise<CommandResult> {
   const result = await runStep(command, { ...common, ...flags }, terminal, options);
   for (const warning of result.warnings) warnings.add(warning);
+  if (result.model !== undefined) {
+    for (const [name, value] of Object.entries(result.work as { [name: string]: unknown }))
+      if (typeof value === 'number') work[name] = (work[name] ?? 0) + value;
+  }
   return result;
 }
 
@@ -175,7 +189,7 @@ function deciderFlags(decider: TrialDecider, flags: Flags): { [flag: string]: un
     case 'judge':
       return given(flags, [...Object.keys(llmOptions), 'judge-reads', 'allow-wrong-polarity']);
     case 'small':
-      return { model: flags.small, claims: 'generated', ...given(flags, ['encoder', 'cache-dir', 'model-dir']) };
+      return { model: flags.small, claims: 'generated', ...given(flags, Object.keys(encoderOptions)) };
     case 'verifier':
     case 'nli':
       return { model: flags[decider], claims: 'generated', ...given(flags, ['model-dir']) };
@@ -195,29 +209,34 @@ function decidersOf(flags: Flags): TrialDecider[] {
   return names as TrialDecider[];
 }
 
-/** What an interrupted trial has to be gone on with; files by their content, and models by what their stages say of them. */
-async function optionsOf(flags: Flags, deciders: readonly TrialDecider[]): Promise<{ [name: string]: Json }> {
-  const profile = flags.profile === undefined ? null : (await hashFile(await profilePath(flags.profile))).sha256;
-  const plain = given(flags, [
-    'dataset',
-    'ids',
-    'agent',
-    'force-continue',
-    'constrained',
-    'budget',
-    'top',
-    'rows',
-    'llm-revision',
-    'llm-schema',
-  ]);
-  return {
-    ...(plain as { [name: string]: Json }),
-    llm: basename(flags.llm ?? ''),
-    encoder: basename(String(flags.encoder ?? BUILT_IN_ENCODER)),
-    deciders: [...deciders],
-    profile,
-    tau: flags.tau ?? null,
-  };
+/** Flags that change nothing in a trial's results, and those whose files stand in its inputs. */
+const IDLE = [
+  'llm-url', 'llm-key-env', 'llm-timeout', 'llm-retries', 'llm-threads', 'concurrency', 'budget-calls', 'budget-tokens', 'budget-cost', 'prices',
+  'reply-cache', 'cache-dir', 'model-dir', 'encoder-url', 'encoder-key-env', 'profile', 'verifier', 'small', 'nli', 'strict',
+]; // prettier-ignore
+
+/** What an interrupted trial has to be gone on with, and a finished one has to have been asked for. */
+function optionsOf(flags: Flags): { [name: string]: Json } {
+  const moving = Object.keys(trial.options).filter((name) => !IDLE.includes(name));
+  const options = given(flags, moving) as { [name: string]: Json };
+  for (const name of ['llm', 'encoder']) if (name in options) options[name] = basename(String(options[name]));
+  options.served_encoder = flags['encoder-url'] !== undefined;
+  return options;
+}
+
+/** The dataset's files, the profile, and what vouches for each decider's own model. */
+async function inputsOf(flags: Flags, deciders: readonly TrialDecider[], terminal: Terminal): Promise<string[]> {
+  const nothing = { update: () => undefined, done: () => undefined };
+  const { inputs } = await openRecords(flags.file, openOptions(flags, terminal, nothing));
+  const files = [...inputs];
+  if (flags.profile !== undefined) files.push(await profilePath(flags.profile));
+  for (const decider of deciders) {
+    if (decider === 'verifier')
+      files.push(join(await verifierFolder(String(flags.verifier), flags['model-dir'] as string | undefined), MANIFEST_NAME));
+    if (decider === 'small') files.push(join(String(flags.small), MANIFEST_NAME));
+    if (decider === 'nli') files.push(join(String(flags.nli), 'config.json'));
+  }
+  return files;
 }
 
 /** Those of the flags that were given. */
