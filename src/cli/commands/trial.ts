@@ -210,14 +210,14 @@ function decidersOf(flags: Flags): TrialDecider[] {
 }
 
 /** Flags that change nothing in a trial's results, and those whose files stand in its inputs. */
-const IDLE = [
+const IDLE = new Set([
   'llm-url', 'llm-key-env', 'llm-timeout', 'llm-retries', 'llm-threads', 'concurrency', 'budget-calls', 'budget-tokens', 'budget-cost', 'prices',
   'reply-cache', 'cache-dir', 'model-dir', 'encoder-url', 'encoder-key-env', 'profile', 'verifier', 'small', 'nli', 'strict',
-]; // prettier-ignore
+]); // prettier-ignore
 
 /** What an interrupted trial has to be gone on with, and a finished one has to have been asked for. */
 function optionsOf(flags: Flags): { [name: string]: Json } {
-  const moving = Object.keys(trial.options).filter((name) => !IDLE.includes(name));
+  const moving = Object.keys(trial.options).filter((name) => !IDLE.has(name));
   const options = given(flags, moving) as { [name: string]: Json };
   for (const name of ['llm', 'encoder']) if (name in options) options[name] = basename(String(options[name]));
   options.served_encoder = flags['encoder-url'] !== undefined;
