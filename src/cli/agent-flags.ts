@@ -16,7 +16,7 @@ import { InputError } from '../core/errors.js';
 import type { Json } from '../core/manifest.js';
 import type { HopRecord } from '../core/records.js';
 import type { CommonFlags, Terminal } from './command.js';
-import { type LlmFlags, type OpenedModel, llmOptions, openModel } from './llm-flags.js';
+import { type LlmFlags, type OpenedModel, llmOptions, openModel, refuseModelFlags } from './llm-flags.js';
 import { numberIn, type RowRange, wholeNumber } from './number-flags.js';
 
 export const AGENTS = ['scripted', 'chain', 'self-ask', 'flare', 'dragin'] as const;
@@ -92,10 +92,10 @@ export async function agentOf(
     followups: file !== undefined && name !== 'scripted',
     'force-continue': force !== undefined && name !== 'self-ask',
     beta: givenBeta !== undefined && name !== 'flare' && name !== 'dragin',
-    llm: flags.llm !== undefined && !asksModel,
-    'llm-url': flags['llm-url'] !== undefined && !asksModel,
   }).find(([, given]) => given);
   if (idle) throw new InputError(`--${idle[0]}: of no use with --agent ${name}`);
+  // Searches over a corpus are under way several at once, whoever asks.
+  if (!asksModel) refuseModelFlags(flags, `with --agent ${name}`, { but: ['concurrency'] });
   if (!asksModel) return withoutModel(name, file === undefined ? undefined : await readFollowUps(file), { budget, file, rows });
 
   const beta = givenBeta === undefined ? undefined : numberIn('beta', givenBeta, [Number.MIN_VALUE, 1]);

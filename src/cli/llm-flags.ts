@@ -44,12 +44,13 @@ export interface LlmFlags {
   ledger?: string;
 }
 
+/** Without a default of the command line's own, so that a flag with a value is one that was given (`refuseModelFlags`). */
 export const llmOptions = {
   llm: { type: 'string', describe: "language model: its name on the server of --llm-url, else a .gguf file's path" },
   'llm-url': { type: 'string', describe: 'address of an OpenAI-compatible server (vLLM, SGLang, Ollama, llama.cpp, hosted)' },
   'llm-key-env': { type: 'string', describe: `server: environment variable with the key (default ${DEFAULT_KEY_VARIABLE})` },
   'llm-revision': { type: 'string', describe: 'server: part of the cache key, for another model behind the same name' },
-  'llm-schema': { type: 'boolean', default: true, describe: 'server: ask with a JSON schema; --no-llm-schema where it takes none' },
+  'llm-schema': { type: 'boolean', describe: 'server: ask with a JSON schema (the default); --no-llm-schema where it takes none' },
   'llm-context': { type: 'number', describe: '.gguf: tokens of prompt and reply at most (default 4096)' },
   'llm-threads': { type: 'number', describe: '.gguf: CPU threads (default: one a core, less one)' },
   'llm-timeout': { type: 'number', describe: 'server: seconds that one request may take, at most 300 (default 60)' },
@@ -59,9 +60,24 @@ export const llmOptions = {
   'budget-tokens': { type: 'number', describe: 'prompt and completion tokens paid at most, over all resumes' },
   'budget-cost': { type: 'number', describe: 'money spent at most, in the currency of --prices, over all resumes' },
   prices: { type: 'string', describe: 'price table (FORMATS.md): what a million tokens of the model cost' },
-  'reply-cache': { type: 'boolean', default: true, describe: 'keep every reply on the disk; --no-reply-cache asks anew' },
+  'reply-cache': { type: 'boolean', describe: 'keep every reply on the disk (the default); --no-reply-cache asks anew' },
   'cache-dir': { type: 'string', describe: 'replies, vectors and converted models; default: $HOPGATE_HOME/cache' },
 } as const;
+
+/** Flags that say nothing without a language model; the cache's folder serves encoders too. */
+export const modelFlags = (Object.keys(llmOptions) as (keyof typeof llmOptions)[]).filter((name) => name !== 'cache-dir');
+
+/**
+ * Refuses a model's flags where none is asked: `where` says so, as `with --agent chain` does. Flags in `but` serve something else as well. Throws
+ * InputError.
+ */
+export function refuseModelFlags(flags: LlmFlags, where: string, { but = [] }: { but?: readonly (keyof LlmFlags)[] } = {}): void {
+  refuseFlags(
+    flags,
+    modelFlags.filter((name) => !but.includes(name)),
+    where,
+  );
+}
 
 /** A language model with its cache and its budget; `paid` and `work` are what a command reports. */
 export interface OpenedModel extends LanguageModel {

@@ -134,6 +134,8 @@ test('flags of the language model are refused where none is asked, and a model i
   const run = await smallRun('hotpotqa', 0, 2);
   const gold = await hopgate(['claims', 'build', run, '--source', 'gold', '--llm', 'x', '--force']);
   assert.deepEqual([gold.code, gold.stderr], [2, 'hopgate: --llm: of no use with --source gold\n']);
+  const prices = await hopgate(['claims', 'build', run, '--source', 'gold', '--prices', 'p', '--force']);
+  assert.deepEqual([prices.code, prices.stderr], [2, 'hopgate: --prices: of no use with --source gold\n']);
   const none = await hopgate(['claims', 'build', run, '--source', 'generated']);
   assert.deepEqual([none.code, none.stderr.startsWith('hopgate: --llm: expected a model')], [2, true]);
   const file = await hopgate(['claims', 'build', join(run, 'records.arrow'), '--source', 'generated', '--after-loop', '1']);

@@ -149,6 +149,9 @@ test('bad usage of the agents on a language model is exit 2', async (t) => {
     [['--agent', 'chain', '--force-continue'], '--force-continue: of no use with --agent chain'],
     [['--agent', 'self-ask', '--beta', '0.4', ...llm], '--beta: of no use with --agent self-ask'],
     [['--agent', 'chain', ...llm], '--llm: of no use with --agent chain'],
+    [['--agent', 'chain', '--budget-calls', '5'], '--budget-calls: of no use with --agent chain'],
+    [['--agent', 'chain', '--no-reply-cache'], '--reply-cache: of no use with --agent chain'],
+    [['--agent', 'chain', '--concurrency', '2'], "--concurrency: of no use with --agent chain over a question's own pages"],
     [['--agent', 'flare', '--beta', '2', ...llm], '--beta: got 2, expected a number in [5e-324, 1]'],
     [['--agent', 'self-ask'], '--llm: expected a model: the path of a .gguf file, or with --llm-url its name on that server'],
   ];

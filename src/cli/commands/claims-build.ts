@@ -7,7 +7,7 @@ import { MANIFEST_NAME, type Manifest, readManifest } from '../../core/manifest.
 import { runFolder } from '../../core/run-folder.js';
 import type { Command, CommandResult, CommonFlags, Terminal } from '../command.js';
 import { resultOf } from '../finished.js';
-import { type LlmFlags, llmOptions, openModel } from '../llm-flags.js';
+import { type LlmFlags, llmOptions, openModel, refuseModelFlags } from '../llm-flags.js';
 import { wholeNumber } from '../number-flags.js';
 import { checkStrict, formatOption, inputOptions, openOptions, outFolder, subsetOption } from './input-options.js';
 
@@ -56,8 +56,9 @@ async function run(flags: Flags, terminal: Terminal): Promise<CommandResult> {
   const { file, source, seed, resume, force, format } = flags;
   const inRun = await isRun(file);
   if (source !== 'generated') {
-    for (const name of ['llm', 'llm-url', 'after-loop', 'constrained'] as const)
+    for (const name of ['after-loop', 'constrained', 'cache-dir'] as const)
       if (flags[name] !== undefined) throw new InputError(`--${name}: of no use with --source ${source}`);
+    refuseModelFlags(flags, `with --source ${source}`);
   } else if (flags['allow-missing-gold']) {
     throw new InputError('--allow-missing-gold: of no use with --source generated');
   }

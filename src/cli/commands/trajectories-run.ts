@@ -47,6 +47,8 @@ async function run(flags: Flags, terminal: Terminal): Promise<CommandResult> {
   let retriever: OpenedRetriever | undefined;
   try {
     retriever = await openRetriever(flags, terminal);
+    if (flags.concurrency !== undefined && !agent.model && !retriever.corpus)
+      throw new InputError(`--concurrency: of no use with --agent ${flags.agent} over a question's own pages`);
     const bar = terminal.progress('searching (MB read)');
     const opened = await openRecords(flags.file, openOptions({ dataset: flags.dataset, ids: flags.ids }, terminal, bar));
     const out = await openOutputFolder({
