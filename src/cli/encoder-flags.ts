@@ -27,15 +27,11 @@ export const encoderOptions = {
   'model-dir': { type: 'string', describe: 'where named encoders are; default: $HOPGATE_HOME/models' },
 } as const;
 
-interface EncoderFlags {
-  encoder?: string;
-  'encoder-url'?: string;
-  'encoder-key-env'?: string;
-  'query-prefix'?: string;
-  'passage-prefix'?: string;
-  'cache-dir'?: string;
-  'model-dir'?: string;
-}
+/** All are texts. */
+export type EncoderFlags = { -readonly [flag in keyof typeof encoderOptions]?: string };
+
+/** Their names, for who hands them on. */
+export const encoderFlagNames = Object.keys(encoderOptions) as (keyof EncoderFlags)[];
 
 /** The encoder that the flags name, else `fallback`, with its vectors kept in the cache. The caller closes it. */
 export async function encoderOf(

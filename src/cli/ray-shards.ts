@@ -5,6 +5,7 @@ import { shardFolder } from '../core/corpus.js';
 import { CheckFailedError, InputError } from '../core/errors.js';
 import { canonicalJson, sha256 } from '../core/hash.js';
 import type { CommandResult, CommonFlags, Terminal } from './command.js';
+import { type EncoderFlags, encoderFlagNames } from './encoder-flags.js';
 import { wholeNumber } from './number-flags.js';
 
 export interface RayShardFlags {
@@ -22,15 +23,8 @@ export const rayShardOptions = {
   'ray-command': { type: 'string', default: 'hopgate', describe: '--ray: the command on the cluster, as a shell has it' },
 } as const;
 
-interface EmbedFlags extends CommonFlags, RayShardFlags {
+interface EmbedFlags extends CommonFlags, RayShardFlags, EncoderFlags {
   file: string;
-  encoder?: string;
-  'encoder-url'?: string;
-  'encoder-key-env'?: string;
-  'query-prefix'?: string;
-  'passage-prefix'?: string;
-  'cache-dir'?: string;
-  'model-dir'?: string;
 }
 
 /** How often the jobs' states are asked for. */
@@ -89,9 +83,6 @@ export async function embedOnRay(
   return { out, counts: { shards: of }, quarantined: {}, warnings: [] };
 }
 
-/** What every shard's encoder has to be told as this command was. */
-const ENCODER_WORDS = ['encoder', 'encoder-url', 'encoder-key-env', 'query-prefix', 'passage-prefix', 'cache-dir', 'model-dir'] as const;
-
 function shardWords(flags: EmbedFlags, { out, partRows, shard }: { out: string; partRows: number; shard: string }): string[] {
   const words = [
     'corpus',
@@ -106,7 +97,8 @@ function shardWords(flags: EmbedFlags, { out, partRows, shard }: { out: string; 
     '--seed',
     String(flags.seed),
   ];
-  for (const name of ENCODER_WORDS) if (flags[name] !== undefined) words.push(`--${name}`, flags[name]);
+  // Every shard's encoder is told what this command was.
+  for (const name of encoderFlagNames) if (flags[name] !== undefined) words.push(`--${name}`, flags[name]);
   return [...words, '--resume', '--quiet'];
 }
 

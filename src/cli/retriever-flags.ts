@@ -21,13 +21,13 @@ import {
 } from '../retrieval/index.js';
 import { type EncoderIdentity, sameEncoderField } from '../core/embeddings.js';
 import type { Terminal } from './command.js';
-import { encoderOf, encoderOptions } from './encoder-flags.js';
+import { type EncoderFlags, encoderOf, encoderOptions } from './encoder-flags.js';
 import { numberIn, wholeNumber } from './number-flags.js';
 
 const RETRIEVERS = ['bm25', 'dense', 'http'] as const;
 
 /** Flags of commands that search: over each question's own pages (setting A of method.md §9), or over a corpus (setting B). */
-export interface RetrieverFlags {
+export interface RetrieverFlags extends EncoderFlags {
   retriever: (typeof RETRIEVERS)[number];
   corpus?: string;
   lancedb?: string;
@@ -38,9 +38,6 @@ export interface RetrieverFlags {
   'passage-sentences': number;
   k1: number;
   b: number;
-  encoder?: string;
-  'cache-dir'?: string;
-  'model-dir'?: string;
 }
 
 export const retrieverOptions = {

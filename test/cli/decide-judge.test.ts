@@ -97,6 +97,13 @@ test('bad usage of judge and or is exit 2', async () => {
     [['--decider', 'or'], '--of: got null, expected the names of two verdicts in RUN/verdicts: A,B'],
     [['--decider', 'or', '--of', 'gold,gold'], '--of: got "gold,gold", expected the names of two verdicts in RUN/verdicts: A,B'],
     [['--decider', 'gold', '--llm', 'x'], '--llm: of no use with --decider gold'],
+    [['--decider', 'gold', '--llm-threads', '2'], '--llm-threads: of no use with --decider gold'],
+    [['--decider', 'gold', '--no-llm-schema'], '--llm-schema: of no use with --decider gold'],
+    [['--decider', 'gold', '--no-reply-cache'], '--reply-cache: of no use with --decider gold'],
+    [['--decider', 'judge', '--encoder-url', 'http://x'], '--encoder-url: of no use with --decider judge'],
+    [['--decider', 'gold', '--query-prefix', 'q'], '--query-prefix: of no use with --decider gold'],
+    [['--decider', 'gold', '--cache-dir', 'x'], '--cache-dir: of no use with --decider gold'],
+    [['--decider', 'gold', '--model-dir', 'x'], '--model-dir: of no use with --decider gold'],
     [['--decider', 'judge', '--threshold', '2'], '--threshold: got 2, expected a number in [5e-324, 1]'],
   ];
   for (const [args, message] of cases) {
