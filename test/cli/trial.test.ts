@@ -88,6 +88,27 @@ test('one command from a dataset file to a replay table with EM, and what it cos
   assert.equal(server.requests.length, asked);
 });
 
+test('what would fail at the end is refused at the beginning: too few questions, a threshold out of range, a judge of the wrong polarity', async (t) => {
+  const server = await serveChat(t, (body) => {
+    const reply = say(body) as { choices: { logprobs?: { content: { top_logprobs: { token: string }[] }[] } }[] };
+    // The judge says yes where it should say no.
+    for (const { top_logprobs: top } of reply.choices[0]?.logprobs?.content ?? [])
+      for (const one of top) one.token = one.token === 'yes' ? 'no' : 'yes';
+    return reply;
+  });
+  const out = join(await temporaryFolder(), 'trial');
+  const args = [...(await flags(server, 6)), '--cache-dir', await ownCache(await temporaryFolder()), '--out', out];
+  const refused = async (more: string[], code: number, words: RegExp): Promise<void> => {
+    const ran = await hopgate([...args, ...more]);
+    assert.deepEqual([ran.code, words.test(ran.stderr)], [code, true], ran.stderr);
+  };
+  await refused(['--rows', '0..4'], 2, /got 4 usable questions, expected at least 5 to choose a threshold on/);
+  await refused(['--tau', '9'], 2, /^hopgate: --tau: got 9, expected/);
+  assert.equal(server.requests.length, 0);
+  await refused([], 1, /the judge gives obviously sufficient states/);
+  assert.equal(server.requests.length, 8);
+});
+
 test('a budget is of all stages together, stops to within one call, and a higher one goes on', async (t) => {
   const server = await serve(t);
   const [args, folder] = [await flags(server, 8), await temporaryFolder()];

@@ -1,15 +1,17 @@
 import { basename, join, resolve } from 'node:path';
 import { openRecords } from '../../../datasets/index.js';
-import { BUILT_IN_ENCODER } from '../../../runtime/index.js';
+import { BUILT_IN_ENCODER, judgeDecider, readProfile } from '../../../runtime/index.js';
 import { InputError, shown } from '../../core/errors.js';
 import { type Json, MANIFEST_NAME, type Manifest } from '../../core/manifest.js';
 import { openOutputFolder } from '../../core/output-folder.js';
 import { folderNameOf } from '../../core/run-folder.js';
 import { buildReport, readReportSources } from '../../evaluate/index.js';
 import { openBudget, paidWords, readPrice } from '../../llm/index.js';
+import type { JudgeReads } from '../../prompts/index.js';
 import type { Command, CommandResult, CommonFlags, Terminal } from '../command.js';
 import { encoderOptions } from '../encoder-flags.js';
-import { type LlmFlags, llmOptions } from '../llm-flags.js';
+import { type LlmFlags, llmOptions, openModel } from '../llm-flags.js';
+import { numberIn, rowRange } from '../number-flags.js';
 import { profilePath } from '../profile-path.js';
 import { runStep } from '../run-step.js';
 import { verifierFolder } from '../verifier-flags.js';
@@ -28,6 +30,9 @@ const AGENTS = ['self-ask', 'flare', 'dragin', 'chain'] as const;
 /** Deciders that a trial can ask, and the flag that names the model of those that have one of their own. */
 const DECIDERS = { judge: null, verifier: 'verifier', small: 'small', nli: 'nli' } as const;
 type TrialDecider = keyof typeof DECIDERS;
+
+/** Folds of a calibration on one dataset. */
+const LEAST_QUESTIONS = 5;
 
 const SYSTEMS = 'full,always-verify,gate';
 
@@ -84,15 +89,18 @@ interface Trial {
 async function run(flags: Flags, terminal: Terminal): Promise<CommandResult> {
   if (flags.out === undefined) throw new InputError('--out: expected a folder for the trial');
   if (flags.profile !== undefined && flags.tau !== undefined) throw new InputError('--tau and --profile: expected one of them');
+  if (flags.llm === undefined) throw new InputError('--llm: expected a model: it writes the claims and extracts the answers');
+  if (flags.tau !== undefined) numberIn('tau', flags.tau, [-1, 2]);
   const dir = flags.out;
   const deciders = decidersOf(flags);
+  const inputs = await inputsOf(flags, deciders, terminal);
   const out = await openOutputFolder({
     dir,
     kind: 'trial',
     command: 'trial',
     options: optionsOf(flags),
     seed: flags.seed,
-    inputs: await inputsOf(flags, deciders, terminal),
+    inputs,
     resume: flags.resume,
     force: flags.force,
   });
@@ -102,6 +110,7 @@ async function run(flags: Flags, terminal: Terminal): Promise<CommandResult> {
   const common = { seed: flags.seed, resume: flags.resume, force: flags.force, quiet: flags.quiet, ledger };
   const trialled: Trial = { flags, dir, folder: join(dir, 'run'), common, warnings: new Set(), work: {}, terminal };
 
+  if (deciders.includes('judge')) await checkJudge(trialled);
   const counts = await searched(trialled);
   const { encoder, extractor } = await prepared(trialled);
   const made: string[] = [];
@@ -109,13 +118,27 @@ async function run(flags: Flags, terminal: Terminal): Promise<CommandResult> {
   const { html, json } = await buildReport(`hopgate trial: ${basename(flags.file)}`, await readReportSources(made));
   await out.file('report.html', html);
   await out.file('report.json', `${JSON.stringify(json, null, 2)}\n`);
-  const price = flags.prices === undefined ? undefined : await readPrice(flags.prices, String(flags.llm));
+  const price = flags.prices === undefined ? undefined : await readPrice(flags.prices, flags.llm);
   const paid = await openBudget({ price, ledger }).paid();
   const warnings = [...trialled.warnings];
   const manifest = await out.finish({ counts, warnings, details: { deciders: [...deciders], encoder, extractor } });
   terminal.print(`${paidWords(paid)}, over all stages and resumes`);
   return { ...ended(dir, manifest, terminal), paid, work: trialled.work };
 }
+
+/** A judge that cannot judge is found out before anything else is paid for; its replies are in the cache when its turn comes. */
+async function checkJudge({ flags, dir, common, terminal }: Trial): Promise<void> {
+  const model = await openModel({ ...flags, ledger: common.ledger as string }, { ...terminal, note: () => undefined }, { dir });
+  try {
+    const reads = (flags['judge-reads'] as JudgeReads | undefined) ?? (flags.agent === 'self-ask' ? 'sub_answers' : 'sentences');
+    const judge = judgeDecider(model, { reads, allowWrongPolarity: flags['allow-wrong-polarity'] === true });
+    await judge.prepare?.(noQuestions(), { signal: terminal.signal });
+  } finally {
+    await model.close();
+  }
+}
+
+async function* noQuestions(): AsyncGenerator<never> {}
 
 /** The agent's loops. */
 async function searched(trialled: Trial): Promise<{ questions: Json; loops: Json }> {
@@ -224,12 +247,27 @@ function optionsOf(flags: Flags): { [name: string]: Json } {
   return options;
 }
 
+/** The threshold is chosen on the trial's own questions, fold by fold: too few are said to be before anything is paid for. */
+async function checkEnough(records: AsyncIterable<{ row: number }>, flags: Flags): Promise<void> {
+  const { from, to } = rowRange(flags.rows as string | undefined);
+  let found = 0;
+  for await (const { row } of records) if (row >= from && row < to && ++found >= LEAST_QUESTIONS) return;
+  throw new InputError(
+    `got ${found} usable questions, expected at least ${LEAST_QUESTIONS} to choose a threshold on; with --tau or --profile fewer will do`,
+    { file: flags.file },
+  );
+}
+
 /** The dataset's files, the profile, and what vouches for each decider's own model. */
 async function inputsOf(flags: Flags, deciders: readonly TrialDecider[], terminal: Terminal): Promise<string[]> {
   const nothing = { update: () => undefined, done: () => undefined };
-  const { inputs } = await openRecords(flags.file, openOptions(flags, terminal, nothing));
+  const { inputs, records } = await openRecords(flags.file, openOptions(flags, terminal, nothing));
+  if (flags.tau === undefined && flags.profile === undefined) await checkEnough(records, flags);
   const files = [...inputs];
-  if (flags.profile !== undefined) files.push(await profilePath(flags.profile));
+  if (flags.profile !== undefined) {
+    await readProfile(await profilePath(flags.profile));
+    files.push(await profilePath(flags.profile));
+  }
   for (const decider of deciders) {
     if (decider === 'verifier')
       files.push(join(await verifierFolder(String(flags.verifier), flags['model-dir'] as string | undefined), MANIFEST_NAME));
