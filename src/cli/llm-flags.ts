@@ -47,7 +47,10 @@ export interface LlmFlags {
 /** Without a default of the command line's own, so that a flag with a value is one that was given (`refuseModelFlags`). */
 export const llmOptions = {
   llm: { type: 'string', describe: "language model: its name on the server of --llm-url, else a .gguf file's path" },
-  'llm-url': { type: 'string', describe: 'address of an OpenAI-compatible server (vLLM, SGLang, Ollama, llama.cpp, hosted)' },
+  'llm-url': {
+    type: 'string',
+    describe: 'address of an OpenAI-compatible server (vLLM, SGLang, Ollama, llama.cpp, hosted) whose replies give `usage`',
+  },
   'llm-key-env': { type: 'string', describe: `server: environment variable with the key (default ${DEFAULT_KEY_VARIABLE})` },
   'llm-revision': { type: 'string', describe: 'server: part of the cache key, for another model behind the same name' },
   'llm-schema': { type: 'boolean', describe: 'server: ask with a JSON schema (the default); --no-llm-schema where it takes none' },

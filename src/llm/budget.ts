@@ -4,14 +4,16 @@ import { dirname } from 'node:path';
 import { z } from 'zod';
 import { CheckFailedError } from '../core/errors.js';
 import { type Journal, openJournal } from '../core/journal.js';
-import type { ChatReply, ChatRequest } from './language-model.js';
+import type { ChatReply, ChatRequest, LanguageModelError } from './language-model.js';
 import { type Price, costOf } from './prices.js';
 
 /** What was paid for: calls that the model answered or failed; replies from the cache are none. */
 export interface Paid {
   calls: number;
-  /** Of these, calls that failed for good; what they took is not known. */
+  /** Of these, calls that failed for good. */
   failed: number;
+  /** Of the failed, those that the server worked on without saying what they took: counted by the most that they may have taken. */
+  estimated: number;
   /** Of these, calls under way when a process was killed whose reply never came; what they took is not known. */
   lost: number;
   prompt_tokens: number;
@@ -58,8 +60,9 @@ export interface Budget {
 
 /** A call under way; ended once. */
 export interface Ticket {
-  /** `usage` null: it failed. */
-  end(usage: ChatReply['usage'] | null): Promise<void>;
+  end(usage: ChatReply['usage']): Promise<void>;
+  /** It failed, and took this all the same (`LanguageModelError.took`). */
+  fail(took: LanguageModelError['took']): Promise<void>;
 }
 
 /** Nothing more may be spent. Exit code 1, and everything finished is kept. */
@@ -74,13 +77,21 @@ const usageSchema = z.strictObject({ promptTokens: z.int().nonnegative(), comple
 const entrySchema = z.discriminatedUnion('event', [
   z.strictObject({ event: z.literal('sent'), id: z.int().nonnegative(), key: z.string() }),
   z.strictObject({ event: z.literal('answered'), id: z.int().nonnegative(), usage: usageSchema }),
-  z.strictObject({ event: z.literal('failed'), id: z.int().nonnegative() }),
+  z.strictObject({
+    event: z.literal('failed'),
+    id: z.int().nonnegative(),
+    usage: usageSchema.optional(),
+    /** `usage` is the most that it may have taken. */
+    estimated: z.literal(true).optional(),
+  }),
 ]);
 type Entry = z.infer<typeof entrySchema>;
+type Ended = Exclude<Entry, { event: 'sent' }>;
 
 interface Sums {
   calls: number;
   failed: number;
+  estimated: number;
   lost: number;
   prompt_tokens: number;
   completion_tokens: number;
@@ -110,17 +121,16 @@ export function openBudget({ limits = {}, price, ledger }: BudgetOptions = {}): 
     name === 'calls' ? sums.calls : name === 'tokens' ? sums.prompt_tokens + sums.completion_tokens : costOf(price as Price, sums);
   const over = (sums: Sums, passed: (amount: number, limit: number) => boolean): keyof BudgetLimits | undefined =>
     LIMITS.find((name) => limits[name] !== undefined && passed(spent(name, sums), limits[name]));
-  const end = async (id: number, usage: ChatReply['usage'] | null): Promise<void> => {
-    underWay.delete(id);
+  const end = async (entry: Ended): Promise<void> => {
+    underWay.delete(entry.id);
     for (const sums of [total, own]) {
       sums.calls++;
-      if (usage === null) sums.failed++;
-      else addTokens(sums, usage);
+      addEnd(sums, entry);
     }
     const woken = waiting;
     waiting = [];
     for (const wake of woken) wake();
-    await (await opened()).append(usage === null ? { event: 'failed', id } : { event: 'answered', id, usage });
+    await (await opened()).append(entry);
   };
   const shownSums = (sums: Sums): Paid => ({
     ...sums,
@@ -145,7 +155,11 @@ export function openBudget({ limits = {}, price, ledger }: BudgetOptions = {}): 
       const id = nextId++;
       underWay.set(id, most);
       await log.append({ event: 'sent', id, key });
-      return { end: (usage) => end(id, usage) };
+      return {
+        end: (usage) => end({ event: 'answered', id, usage }),
+        fail: (took) =>
+          end({ event: 'failed', id, ...(took === 'unknown' ? { usage: tokensOf(most), estimated: true } : took && { usage: took }) }),
+      };
     },
     found: async (key, usage) => {
       if (ledger === undefined) return;
@@ -184,8 +198,7 @@ function takeOver(entries: readonly Entry[], total: Sums, lost: Map<number, stri
       lost.set(entry.id, entry.key);
     } else {
       lost.delete(entry.id);
-      if (entry.event === 'failed') total.failed++;
-      else addTokens(total, entry.usage);
+      addEnd(total, entry);
     }
   }
   total.lost = lost.size;
@@ -202,17 +215,28 @@ function mostOf({ messages, maxTokens }: ChatRequest): Sums {
 }
 
 function emptySums(): Sums {
-  return { calls: 0, failed: 0, lost: 0, prompt_tokens: 0, completion_tokens: 0 };
+  return { calls: 0, failed: 0, estimated: 0, lost: 0, prompt_tokens: 0, completion_tokens: 0 };
 }
 
 function plus(a: Sums, b: Sums): Sums {
   return {
     calls: a.calls + b.calls,
     failed: a.failed + b.failed,
+    estimated: a.estimated + b.estimated,
     lost: a.lost + b.lost,
     prompt_tokens: a.prompt_tokens + b.prompt_tokens,
     completion_tokens: a.completion_tokens + b.completion_tokens,
   };
+}
+
+function tokensOf({ prompt_tokens: promptTokens, completion_tokens: completionTokens }: Sums): ChatReply['usage'] {
+  return { promptTokens, completionTokens };
+}
+
+function addEnd(sums: Sums, entry: Ended): void {
+  if (entry.event === 'failed') sums.failed++;
+  if (entry.event === 'failed' && entry.estimated) sums.estimated++;
+  if (entry.usage) addTokens(sums, entry.usage);
 }
 
 function addTokens(sums: Sums, { promptTokens, completionTokens }: ChatReply['usage']): void {
@@ -228,11 +252,14 @@ function reachedWords(name: keyof BudgetLimits, limit: number, paid: Paid): stri
 }
 
 /** `12 calls paid (3,456 prompt and 789 completion tokens, 0.0012 USD)`. */
-export function paidWords({ calls, failed, lost, prompt_tokens: prompt, completion_tokens: completion, cost, currency }: Paid): string {
+export function paidWords(paid: Paid): string {
+  const { calls, failed, estimated, lost, prompt_tokens: prompt, completion_tokens: completion, cost, currency } = paid;
   const parts = [
     `${counted(prompt)} prompt and ${counted(completion)} completion tokens`,
     ...(cost === null ? [] : [`${cost.toFixed(4)} ${currency}`]),
-    ...(failed === 0 ? [] : [`${counted(failed)} failed`]),
+    ...(failed === 0
+      ? []
+      : [`${counted(failed)} failed${estimated === 0 ? '' : `, ${counted(estimated)} of them counted by an upper estimate`}`]),
     ...(lost === 0 ? [] : [`${counted(lost)} lost in a kill`]),
   ];
   return `${counted(calls)} ${calls === 1 ? 'call' : 'calls'} paid (${parts.join(', ')})`;

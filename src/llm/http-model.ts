@@ -29,7 +29,13 @@ const FINISHES: { readonly [reason: string]: 'stop' | 'length' } = {
   length: 'length',
 };
 
-const token = z.object({ token: z.string(), logprob: z.number(), bytes: z.nullish(z.array(z.int().min(0).max(255))) });
+/** What rounding may put above 0; more is no log-probability. */
+const ROUNDING = 1e-3;
+const logprob = z
+  .number('expected a log-probability')
+  .max(ROUNDING, 'expected a log-probability, at most 0')
+  .transform((value) => Math.min(0, value));
+const token = z.object({ token: z.string(), logprob, bytes: z.nullish(z.array(z.int().min(0).max(255))) });
 const completion = z.object({
   choices: z.tuple(
     [
@@ -41,7 +47,10 @@ const completion = z.object({
     ],
     z.unknown(),
   ),
-  usage: z.object({ prompt_tokens: z.int().nonnegative(), completion_tokens: z.int().nonnegative() }),
+  usage: z.object(
+    { prompt_tokens: z.int().nonnegative(), completion_tokens: z.int().nonnegative() },
+    'the server gives no usage, which the budget and the cost ledger need',
+  ),
 });
 
 /** A model behind `/v1/chat/completions`. Nothing is sent before the first call, and nothing is kept between calls. */
@@ -67,13 +76,14 @@ export function openHttpModel(options: HttpModelOptions): LanguageModel {
         refused && /response_format|json_schema|schema|grammar|guided/i.test(error.message)
           ? `${error.message} (asked with a JSON schema; --no-llm-schema asks without one)`
           : error.message,
+        error.worked ? 'unknown' : null,
       );
     }
   };
   return {
     identity: { door: 'openai', model: options.model, revision: options.revision ?? null, schema },
     constrains: schema,
-    chat: (request, { signal } = {}) => inTurn(async () => replyOf(address, request, await ask(request, signal)), signal),
+    chat: (request, { signal } = {}) => inTurn(async () => paidReply(address, request, await ask(request, signal)), signal),
     close: async () => undefined,
   };
 }
@@ -97,6 +107,21 @@ function bodyOf(
   };
 }
 
+/** A reply of no use was made all the same, and is paid for. */
+function paidReply(address: string, request: ChatRequest, answer: unknown): ChatReply {
+  try {
+    return replyOf(address, request, answer);
+  } catch (error) {
+    if (!(error instanceof LanguageModelError)) throw error;
+    const { success, data } = completion.pick({ usage: true }).safeParse(answer);
+    throw new LanguageModelError(error.message, success ? usageOf(data) : 'unknown');
+  }
+}
+
+function usageOf({ usage }: Pick<z.infer<typeof completion>, 'usage'>): ChatReply['usage'] {
+  return { promptTokens: usage.prompt_tokens, completionTokens: usage.completion_tokens };
+}
+
 function replyOf(address: string, request: ChatRequest, answer: unknown): ChatReply {
   const parsed = completion.safeParse(answer);
   if (!parsed.success) {
@@ -115,7 +140,7 @@ function replyOf(address: string, request: ChatRequest, answer: unknown): ChatRe
   return {
     text,
     finish: cut === undefined ? finish : 'stop',
-    usage: { promptTokens: usage.prompt_tokens, completionTokens: usage.completion_tokens },
+    usage: usageOf({ usage }),
     logprobs: request.logprobs === undefined ? null : alignedLogprobs(address, text, tokensOf(address, whole, request.logprobs, logprobs)),
   };
 }

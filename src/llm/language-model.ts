@@ -60,9 +60,13 @@ export interface LanguageModel {
 
 /** One call failed for good, after its retries. It belongs to the question that asked; other questions go on. */
 export class LanguageModelError extends Error {
-  constructor(message: string) {
+  /** What the call took all the same: null nothing, `unknown` where the server worked and does not say. */
+  readonly took: ChatReply['usage'] | 'unknown' | null;
+
+  constructor(message: string, took: ChatReply['usage'] | 'unknown' | null = null) {
     super(message);
     this.name = 'LanguageModelError';
+    this.took = took;
   }
 }
 

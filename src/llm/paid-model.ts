@@ -1,5 +1,5 @@
 import { type Budget, BudgetError } from './budget.js';
-import type { ChatReply, ChatRequest, LanguageModel } from './language-model.js';
+import { type ChatReply, type ChatRequest, type LanguageModel, LanguageModelError } from './language-model.js';
 import { limiter } from './limiter.js';
 import { type ReplyCache, replyKey } from './reply-cache.js';
 
@@ -29,14 +29,17 @@ export function paidModel(model: LanguageModel, { cache, budget, concurrency = 1
   const call = (key: string, request: ChatRequest, signal: AbortSignal): Promise<ChatReply> =>
     inTurn(async () => {
       const ticket = await budget.begin(key, request, signal);
-      let usage: ChatReply['usage'] | null = null;
+      let end: () => Promise<void> = () => ticket.fail(null);
       try {
         const reply = await model.chat(request, { signal });
-        usage = reply.usage;
+        end = () => ticket.end(reply.usage);
         await cache?.put(key, reply);
         return reply;
+      } catch (error) {
+        if (error instanceof LanguageModelError) end = () => ticket.fail(error.took);
+        throw error;
       } finally {
-        await ticket.end(usage);
+        await end();
       }
     }, signal);
 

@@ -19,11 +19,14 @@ export interface PostOptions {
 export class PostError extends Error {
   /** The reply's status, null where there was none or it was not the fault. */
   readonly status: number | null;
+  /** Whether the server may have done the work: it answered with success, or was given up while it was at it. */
+  readonly worked: boolean;
 
-  constructor(message: string, status: number | null = null) {
+  constructor(message: string, { status = null, worked = false }: { status?: number | null; worked?: boolean } = {}) {
     super(message);
     this.name = 'PostError';
     this.status = status;
+    this.worked = worked;
   }
 }
 
@@ -50,7 +53,9 @@ export async function postJson(address: string, body: unknown, options: PostOpti
     const again = response.status === 429 || response.status >= 500;
     if (!again || failures >= retries) {
       const tries = failures === 0 ? '' : ` after ${failures + 1} tries`;
-      throw new PostError(`${address}: status ${response.status}${tries}: ${shown(withoutKey(reply, apiKey), 200)}`, response.status);
+      throw new PostError(`${address}: status ${response.status}${tries}: ${shown(withoutKey(reply, apiKey), 200)}`, {
+        status: response.status,
+      });
     }
     const pause = Math.max(askedPause(response.headers.get('retry-after')), backoffMs * 2 ** failures);
     await wait(Math.min(LONGEST_PAUSE_MS, pause), undefined, { signal }).catch((error: unknown) => {
@@ -132,10 +137,11 @@ async function send(
   } catch (error) {
     signal?.throwIfAborted();
     if (error instanceof PostError) throw error;
-    if (ended.signal.aborted) throw new PostError(`${address}: no ${began ? 'whole reply' : 'answer'} within ${timeoutMs / 1000} s`);
+    if (ended.signal.aborted)
+      throw new PostError(`${address}: no ${began ? 'whole reply' : 'answer'} within ${timeoutMs / 1000} s`, { worked: true });
     const { cause, message } = error as { cause?: { code?: string; message?: string }; message: string };
     const what = withoutKey(cause?.code ?? cause?.message ?? message, apiKey);
-    throw new PostError(`${address}: ${began ? `the connection broke off within the reply (${what})` : what}`);
+    throw new PostError(`${address}: ${began ? `the connection broke off within the reply (${what})` : what}`, { worked: began });
   } finally {
     clearTimeout(timer);
     signal?.removeEventListener('abort', onAbort);
@@ -150,7 +156,8 @@ async function boundedText(address: string, response: Response, limit: number): 
   let bytes = 0;
   for await (const chunk of response.body ?? []) {
     bytes += chunk.length;
-    if (bytes > limit && response.ok) throw new PostError(`${address}: a reply of over ${limit} bytes, which is not read on`);
+    if (bytes > limit && response.ok)
+      throw new PostError(`${address}: a reply of over ${limit} bytes, which is not read on`, { worked: true });
     chunks.push(chunk);
     if (bytes > limit) break;
   }
@@ -158,24 +165,106 @@ async function boundedText(address: string, response: Response, limit: number): 
 }
 
 function jsonOf(address: string, response: Response, reply: string, apiKey: string | undefined): unknown {
-  if (apiKey !== undefined && apiKey.length >= SECRET_LENGTH && reply.includes(apiKey))
-    throw new PostError(`${address}: a reply that repeats the key, which is not kept`);
+  const refuse = (message: string): never => {
+    throw new PostError(`${address}: ${message}`, { worked: true });
+  };
+  const secret = apiKey !== undefined && apiKey.length >= SECRET_LENGTH ? apiKey : undefined;
   const type = response.headers.get('content-type') ?? '';
   if (!/^application\/(.+\+)?json\b/i.test(type))
-    throw new PostError(`${address}: got content type ${shown(type)} (${shown(withoutKey(reply, apiKey), 60)}), expected application/json`);
+    return refuse(
+      `got content type ${shown(withoutKey(type, apiKey))} (${shown(withoutKey(reply, apiKey), 60)}), expected application/json`,
+    );
+  let parsed: unknown;
   try {
-    return JSON.parse(reply);
+    parsed = JSON.parse(reply);
   } catch {
-    throw new PostError(`${address}: got ${shown(withoutKey(reply, apiKey), 60)}, expected JSON`);
+    return refuse(`got ${shown(withoutKey(reply, apiKey), 60)}, expected JSON`);
   }
+  const error = errorOf(parsed);
+  if (error !== undefined) return refuse(`status ${response.status}, but an error: ${shown(withoutKey(error, apiKey), 200)}`);
+  if (secret !== undefined && (holdsKey(reply, secret) || stringsOf(parsed).some((text) => holdsKey(text, secret))))
+    return refuse('a reply that repeats the key, which is not kept');
+  return parsed;
 }
 
-/** A server may repeat the key that it refuses. */
+/** What an `error` says in a body that is nothing else: no list or object stands beside it. */
+function errorOf(body: unknown): string | undefined {
+  if (typeof body !== 'object' || body === null || !('error' in body)) return undefined;
+  const { error, ...rest } = body;
+  if (Object.values(rest).some((value) => typeof value === 'object' && value !== null)) return undefined;
+  if (typeof error === 'string') return error === '' ? undefined : error;
+  if (typeof error !== 'object' || error === null) return undefined;
+  const { message } = error as { message?: unknown };
+  return typeof message === 'string' && message !== '' ? message : JSON.stringify(error);
+}
+
+/** Every string of a JSON value, names of fields too. Without recursion: a reply may be nested as deep as it likes. */
+function stringsOf(json: unknown): string[] {
+  const strings: string[] = [];
+  const left = [json];
+  while (left.length > 0) {
+    const value = left.pop();
+    if (typeof value === 'string') strings.push(value);
+    else if (Array.isArray(value)) for (const one of value) left.push(one);
+    else if (typeof value === 'object' && value !== null) {
+      for (const [name, one] of Object.entries(value)) left.push(name, one);
+    }
+  }
+  return strings;
+}
+
+/** A server may repeat the key that it refuses. What holds it in a form that cannot simply be cut out is not shown at all. */
 function withoutKey(text: string, apiKey: string | undefined): string {
   if (apiKey === undefined || apiKey === '') return text;
-  const forms = [apiKey, JSON.stringify(apiKey).slice(1, -1), encodeURIComponent(apiKey), Buffer.from(apiKey).toString('base64')];
-  return forms.reduce((left, form) => left.replaceAll(form, '…'), text);
+  const left = formsOf(apiKey).reduce((rest, form) => rest.replaceAll(form, '…'), text);
+  return holdsKey(left, apiKey) ? '(not shown, for it repeats the key)' : left;
 }
+
+function holdsKey(text: string, apiKey: string): boolean {
+  const forms = formsOf(apiKey);
+  let plain = text;
+  for (let layer = 0; layer <= ESCAPE_LAYERS; layer++) {
+    if (forms.some((form) => plain.includes(form))) return true;
+    const next = unescaped(plain);
+    if (next === plain) return false;
+    plain = next;
+  }
+  return false;
+}
+
+function formsOf(apiKey: string): string[] {
+  const bytes = Buffer.from(apiKey);
+  const base64 = [bytes.toString('base64').replace(/=+$/, ''), bytes.toString('base64url')];
+  return [apiKey, JSON.stringify(apiKey).slice(1, -1), encodeURIComponent(apiKey), ...base64];
+}
+
+/** JSON within JSON within JSON, as gateways make it of an error that they pass on. */
+const ESCAPE_LAYERS = 4;
+
+/** One layer of the escapes of JSON, of addresses and of HTML taken off. */
+function unescaped(text: string): string {
+  const character = (code: number): string => (code <= 0x10ffff ? String.fromCodePoint(code) : '');
+  return text
+    .replace(/\\(?:u([0-9a-f]{4})|x([0-9a-f]{2})|([^ux]))/gi, (whole, long?: string, short?: string, plain?: string) =>
+      plain === undefined ? character(Number.parseInt(long ?? short ?? whole, 16)) : plain,
+    )
+    .replace(/%([0-9a-f]{2})/gi, (_, hex: string) => character(Number.parseInt(hex, 16)))
+    .replace(/&#(?:x([0-9a-f]{1,6})|([0-9]{1,7}));?/gi, (_, hex?: string, decimal?: string) =>
+      character(hex === undefined ? Number(decimal) : Number.parseInt(hex, 16)),
+    )
+    .replace(/&(amp|quot|apos|lt|gt|sol|plus|equals);/g, (_, name: string) => ENTITIES[name] ?? '');
+}
+
+const ENTITIES: { readonly [name: string]: string } = {
+  amp: '&',
+  quot: '"',
+  apos: "'",
+  lt: '<',
+  gt: '>',
+  sol: '/',
+  plus: '+',
+  equals: '=',
+};
 
 /** `Retry-After` in milliseconds, given as seconds or as a date; 0 where it is neither. */
 function askedPause(header: string | null): number {

@@ -21,7 +21,8 @@ export async function readPrice(file: string, model: string): Promise<Price> {
     throw fromSystem(error, file);
   });
   const { currency, models } = parsedJson(table, text, { file });
-  const price = models[model];
+  // A model may be called `constructor`.
+  const price = Object.hasOwn(models, model) ? models[model] : undefined;
   if (price === undefined)
     throw new InputError(
       `no price of ${shown(model)}, expected one of ${

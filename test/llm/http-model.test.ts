@@ -133,7 +133,13 @@ test('a server that breaks its replies ends in one clear error each, none of the
       'got content type "text/html" ("<h1>hello</h1>"), expected application/json',
     ],
     [{ choices: [] }, 'no chat completion (choices.0: Invalid input: expected object, received undefined)'],
-    [{ error: { message: 'no' } }, 'no chat completion (choices: Invalid input: expected tuple, received undefined)'],
+    [{ error: { message: 'no' } }, 'status 200, but an error: "no"'],
+    [{ object: 'error', error: 'overloaded', code: 1 }, 'status 200, but an error: "overloaded"'],
+    [{ error: null }, 'no chat completion (choices: Invalid input: expected tuple, received undefined)'],
+    [
+      { choices: [{ message: { content: 'Paris' } }] },
+      'no chat completion (usage: the server gives no usage, which the budget and the cost ledger need)',
+    ],
     [completion('x', { finish: 'content_filter' }), 'the reply ended with finish_reason "content_filter", expected stop or length'],
     [refusal(404, 'no such model'), 'status 404: "no such model"'],
     [refusal(302, '', { location: '/elsewhere' }), 'unexpected redirect'],
@@ -208,8 +214,8 @@ test('a server that repeats the key, in an error or in a reply, does not bring i
   for (const expected of [
     /status 401: .*wrong key …, …/,
     /a reply that repeats the key, which is not kept/,
-    /repeats the key/,
-    /repeats the key/,
+    /content type "text\/html" \("<p>…<\/p>"\)/,
+    /got "\{\\"…", expected JSON/,
   ]) {
     const error: unknown = await model.chat(REQUEST).then(
       () => assert.fail('no error'),
@@ -219,6 +225,50 @@ test('a server that repeats the key, in an error or in a reply, does not bring i
     assert.match(error.message, expected);
     assert.ok(!`${error.message}${error.stack}`.includes(key) && error.cause === undefined);
   }
+});
+
+test('a key that is escaped, whatever way, is in no error and in no reply', async (t) => {
+  const key = 'sk/very-secret+key';
+  const units = [...key].map((one) => `\\u${one.charCodeAt(0).toString(16).padStart(4, '0')}`).join('');
+  const escaped = [
+    key,
+    key.replace('/', '\\/'),
+    units,
+    JSON.stringify(units).slice(1, -1),
+    encodeURIComponent(key),
+    encodeURIComponent(encodeURIComponent(key)),
+    [...key].map((one) => `&#${one.charCodeAt(0)};`).join(''),
+    [...key].map((one) => `&#x${one.charCodeAt(0).toString(16)};`).join(''),
+  ];
+  const content = JSON.stringify(completion('KEY'));
+  const answers = escaped.flatMap((form) => [
+    refusal(401, `{"error": "wrong key ${form}"}`),
+    refusal(200, `{"error": "wrong key ${form}"}`),
+    refusal(200, '[', { 'content-type': `text/${form}` }),
+    refusal(200, content.replace('KEY', form)),
+  ]);
+  const server = await serveChat(t, (_, number) => answers[number] as object);
+  const model = openHttpModel({ url: server.url, model: 'm', apiKey: key, ...QUICK });
+  for (let at = 0; at < answers.length; at++) {
+    const { message } = (await model.chat(REQUEST).catch((error: unknown) => error)) as Error;
+    assert.match(
+      message,
+      /completions: (status 401: |status 200, but an error: |got content type |a reply that repeats the key, which is not kept$)/,
+    );
+    assert.ok(!/secret|u0073|&#|%2F/.test(message), message);
+  }
+});
+
+test('log-probabilities above 0 are refused, those that rounding put there are 0', async (t) => {
+  const logprobs = [700, 0.0005];
+  const server = await serveChat(t, (_, number) =>
+    completion('Paris', { logprobs: { content: [{ token: 'Paris', logprob: logprobs[number] }] } }),
+  );
+  const model = openHttpModel({ url: server.url, model: 'm', ...QUICK });
+  await assert.rejects(model.chat({ ...REQUEST, logprobs: 0 }), {
+    message: `${server.url}/v1/chat/completions: no chat completion (choices.0.logprobs.content.0.logprob: expected a log-probability, at most 0)`,
+  });
+  assert.equal((await model.chat({ ...REQUEST, logprobs: 0 })).logprobs?.[0]?.logprob, 0);
 });
 
 test('a schema that the server refuses is named together with the way to ask without one', async (t) => {

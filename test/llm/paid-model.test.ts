@@ -13,6 +13,7 @@ import {
   openHttpModel,
   openReplyCache,
   paidModel,
+  readPrice,
 } from '../../src/llm/index.js';
 import { completion, refusal, serveChat } from '../support/chat-server.js';
 import { temporaryFolder } from '../support/files.js';
@@ -221,6 +222,7 @@ test('the error says what was spent and how to go on, and a resumed run counts f
   assert.deepEqual(await more.budget.paid(), {
     calls: 15,
     failed: 0,
+    estimated: 0,
     lost: 0,
     prompt_tokens: 30,
     completion_tokens: 45,
@@ -266,6 +268,50 @@ test('calls that failed count as calls; one that a kill cut off too, until its r
   assert.deepEqual([after.calls, after.failed, after.lost, after.prompt_tokens, after.completion_tokens], [3, 1, 1, 1, 2]);
   assert.equal(model.requests.length, 0);
   assert.deepEqual(await openBudget({ ledger }).paid(), after);
+});
+
+test('a call that failed after the server had worked is paid for: by its usage, else by the most that it may have taken', async (t) => {
+  const unusable = [
+    completion('x', { finish: 'content_filter', usage: [70, 30] }),
+    { choices: [] },
+    refusal(200, '<p>', { 'content-type': 'text/html' }),
+    refusal(400, 'no'),
+  ];
+  const server = await serveChat(t, (_, number) => unusable[number % unusable.length] as object);
+  const door = openHttpModel({ url: server.url, model: 'm' });
+  const ledger = join(await temporaryFolder(), 'paid.ledger');
+  const budget = openBudget({ ledger });
+  for (const text of ['a', 'b', 'c', 'd']) await assert.rejects(paidModel(door, { budget }).chat(ask(text)), LanguageModelError);
+  const paid = await budget.paid();
+  // 70 and two times 1 byte and 64 for the message and 64 for the template; 30 and two times 8.
+  assert.deepEqual(
+    [paid.calls, paid.failed, paid.estimated, paid.prompt_tokens, paid.completion_tokens],
+    [4, 4, 2, 70 + 2 * (1 + 64 + 64), 30 + 2 * 8],
+  );
+  assert.deepEqual(await openBudget({ ledger }).paid(), paid);
+  const { messages } = await askAll(
+    paidModel(openHttpModel({ url: server.url, model: 'm' }), { budget: openBudget({ limits: { tokens: 374 }, ledger }) }),
+    texts,
+    1,
+  );
+  assert.deepEqual(messages, [
+    'the budget of 374 tokens is reached: 4 calls paid (328 prompt and 46 completion tokens, 4 failed, 2 of them counted by an upper estimate); ' +
+      'everything finished is kept, and the same command with a higher --budget-tokens and --resume goes on',
+  ]);
+});
+
+test('a model whose name every object has is without a price too, and a price is a number from 0', async () => {
+  const file = join(await temporaryFolder(), 'prices.json');
+  await writeFile(file, '{"currency": "USD", "models": {}}');
+  for (const name of ['constructor', '__proto__', 'toString'])
+    await assert.rejects(readPrice(file, name), {
+      name: 'InputError',
+      message: `${file}, field models: no price of ${JSON.stringify(name)}, expected one of none`,
+    });
+  for (const wrong of ['-1', '1e999', 'null', '"1"']) {
+    await writeFile(file, `{"currency": "USD", "models": {"m": {"prompt": ${wrong}, "completion": 1}}}`);
+    await assert.rejects(readPrice(file, 'm'), { name: 'InputError' });
+  }
 });
 
 test('two runs at once, in one cache, answer as two after each other do', async () => {
