@@ -258,18 +258,23 @@ function difference(oldText: string, newText: string): string {
   const before = JSON.parse(oldText) as { [key: string]: unknown };
   const now = JSON.parse(newText) as { [key: string]: unknown };
   for (const key of Object.keys(now)) {
-    const [a, b] = [canonicalJson(before[key]), canonicalJson(now[key])];
-    if (a === b) continue;
-    if (key === 'options') {
-      const [was, is] = [before[key] as { [name: string]: unknown }, now[key] as { [name: string]: unknown }];
-      const name = [...Object.keys(is), ...Object.keys(was)].find(
-        (one) => canonicalJson(was[one] ?? null) !== canonicalJson(is[one] ?? null),
-      );
-      if (name !== undefined) return `--${name}: it had ${JSON.stringify(was[name] ?? null)}, now ${JSON.stringify(is[name] ?? null)}`;
-    }
-    return `${key}: it had ${a}, now ${b}`;
+    const { path, was, is } = firstChange(before[key], now[key]);
+    if (canonicalJson(was) === canonicalJson(is)) continue;
+    const [outer, ...inner] = key === 'options' ? path : [key, ...path];
+    const place = outer === undefined ? key : key === 'options' ? `--${outer}` : outer;
+    return `${place}${inner.length === 0 ? '' : ` (${inner.join('.')})`}: it had ${canonicalJson(was)}, now ${canonicalJson(is)}`;
   }
   return 'a setting that is no longer asked for';
+}
+
+/** The innermost field of two objects that differs first; a list is one value, and so is what only one of them has. */
+function firstChange(was: unknown, is: unknown, path: readonly string[] = []): { path: readonly string[]; was: unknown; is: unknown } {
+  const objects = [was, is].every((one) => typeof one === 'object' && one !== null && !Array.isArray(one));
+  const [a, b] = [was, is] as { [name: string]: unknown }[] as [{ [name: string]: unknown }, { [name: string]: unknown }];
+  const name = objects
+    ? [...Object.keys(b), ...Object.keys(a)].find((one) => canonicalJson(a[one] ?? null) !== canonicalJson(b[one] ?? null))
+    : undefined;
+  return name === undefined ? { path, was: was ?? null, is: is ?? null } : firstChange(a[name], b[name], [...path, name]);
 }
 
 function unreadable(error: unknown, file: string): never {

@@ -48,6 +48,14 @@ test('an interrupted run is refused without --resume, and with other settings', 
   assert.equal((await openOutputFolder({ ...given, force: true, options: { preset: 'halt' } })).finished, undefined);
 });
 
+test('of a setting with fields of its own only the one that changed is named', async () => {
+  const given = { ...(await settings()), options: { llm: { door: 'openai', model: 'a', revision: null } } };
+  await withWork(given);
+  await assert.rejects(openOutputFolder({ ...given, resume: true, options: { llm: { door: 'openai', model: 'a', revision: '2' } } }), {
+    message: `${given.dir}: holds an interrupted run with other settings (--llm (revision): it had null, now "2"); --force starts again`,
+  });
+});
+
 test('a finished run is refused, left alone under --resume, and replaced under --force', async () => {
   const given = await settings();
   const first = await openOutputFolder(given);
