@@ -117,6 +117,7 @@ export async function openModel(
     limits,
     price,
     ledger: flags.ledger ?? (dir === undefined ? undefined : join(dir, UNFINISHED_NAME, LEDGER)),
+    onDamaged: (message) => terminal.warn(message),
   });
   // Before the run can end and take its ledger with it. Without --resume an interrupted run's is refused or thrown away with the rest.
   if (flags.resume) await budget.paid();

@@ -1,8 +1,8 @@
 import { existsSync } from 'node:fs';
-import { mkdir } from 'node:fs/promises';
+import { mkdir, rename } from 'node:fs/promises';
 import { dirname } from 'node:path';
 import { z } from 'zod';
-import { CheckFailedError } from '../core/errors.js';
+import { CheckFailedError, InputError } from '../core/errors.js';
 import { type Journal, openJournal } from '../core/journal.js';
 import type { ChatReply, ChatRequest, LanguageModelError } from './language-model.js';
 import { type Price, costOf } from './prices.js';
@@ -41,6 +41,8 @@ export interface BudgetOptions {
    * Default: in memory.
    */
   ledger?: string | undefined;
+  /** Told that a damaged ledger was set aside, which is done only without a limit. */
+  onDamaged?: ((message: string) => void) | undefined;
 }
 
 /** A running total of what is paid, and the gate before every call. */
@@ -102,7 +104,7 @@ interface Sums {
  * every limit; near a limit one call at a time is left, until the limit is reached. So the number of calls never passes its limit, and tokens and
  * cost pass theirs by less than one call, whatever the concurrency.
  */
-export function openBudget({ limits = {}, price, ledger }: BudgetOptions = {}): Budget {
+export function openBudget({ limits = {}, price, ledger, onDamaged }: BudgetOptions = {}): Budget {
   const [total, own] = [emptySums(), emptySums()];
   /** Calls of an earlier process of which nothing more is known: id to key. */
   const lost = new Map<number, string>();
@@ -112,7 +114,14 @@ export function openBudget({ limits = {}, price, ledger }: BudgetOptions = {}): 
   let waiting: (() => void)[] = [];
 
   const open = async (): Promise<Journal<Entry>> => {
-    const log = ledger === undefined ? IN_MEMORY : await openLedger(ledger);
+    const log =
+      ledger === undefined
+        ? IN_MEMORY
+        : await openLedger(
+            ledger,
+            LIMITS.find((name) => limits[name] !== undefined),
+            onDamaged,
+          );
     nextId = takeOver(log.done, total, lost);
     return log;
   };
@@ -183,9 +192,36 @@ export function openBudget({ limits = {}, price, ledger }: BudgetOptions = {}): 
 const LIMITS = ['calls', 'tokens', 'cost'] as const satisfies readonly (keyof BudgetLimits)[];
 const IN_MEMORY: Journal<Entry> = { done: [], append: async () => undefined };
 
-async function openLedger(path: string): Promise<Journal<Entry>> {
+/**
+ * A damaged ledger is of no use to a limit, now and later, for what was paid is not known; without one it is set aside, so that the run's finished
+ * work is not lost with it.
+ *
+ * @throws InputError
+ */
+async function openLedger(
+  path: string,
+  limit: keyof BudgetLimits | undefined,
+  onDamaged?: (message: string) => void,
+): Promise<Journal<Entry>> {
   await mkdir(dirname(path), { recursive: true });
-  return openJournal(path, (value) => entrySchema.parse(value));
+  const aside = `${path}.damaged`;
+  const refusal = (file: string): InputError =>
+    new InputError(
+      `the ledger is damaged, so that what was paid is not known, which --budget-${limit} needs; the same command without any --budget flag goes on, ` +
+        'and --force starts again',
+      { file },
+    );
+  if (limit !== undefined && existsSync(aside)) throw refusal(aside);
+  const open = (): Promise<Journal<Entry>> => openJournal(path, (value) => entrySchema.parse(value));
+  return open().catch(async (error: unknown) => {
+    if (!(error instanceof InputError)) throw error;
+    if (limit !== undefined) throw refusal(path);
+    await rename(path, aside);
+    onDamaged?.(
+      `${path}: the ledger is damaged and set aside as ${aside}: what was paid before is lost from the total, nothing that was finished is`,
+    );
+    return open();
+  });
 }
 
 /** Adds up what earlier processes wrote; what they sent and never saw answered is lost. Returns the first id that is free. */

@@ -300,6 +300,29 @@ test('a call that failed after the server had worked is paid for: by its usage, 
   ]);
 });
 
+test('a damaged ledger is set aside with a warning where nothing hangs on it, and refused by every limit', async () => {
+  const ledger = join(await temporaryFolder(), 'paid.ledger');
+  await paidModel(echo(), { budget: openBudget({ ledger }) }).chat(ask('a'));
+  await writeFile(ledger, (await readFile(ledger, 'utf8')).replace('sent', 'sunk'));
+  const refusal = (file: string): object => ({
+    name: 'InputError',
+    message:
+      `${file}: the ledger is damaged, so that what was paid is not known, which --budget-tokens needs; the same command without any --budget flag ` +
+      'goes on, and --force starts again',
+  });
+  const limited = (): Budget => openBudget({ ledger, limits: { tokens: 100 } });
+  await assert.rejects(limited().paid(), refusal(ledger));
+  const told: string[] = [];
+  const budget = openBudget({ ledger, onDamaged: (message) => told.push(message) });
+  await paidModel(echo(), { budget }).chat(ask('b'));
+  assert.equal((await budget.paid()).calls, 1);
+  assert.deepEqual(told, [
+    `${ledger}: the ledger is damaged and set aside as ${ledger}.damaged: what was paid before is lost from the total, nothing that was finished is`,
+  ]);
+  // What was lost stays lost for a limit that is given later.
+  await assert.rejects(limited().paid(), refusal(`${ledger}.damaged`));
+});
+
 test('a model whose name every object has is without a price too, and a price is a number from 0', async () => {
   const file = join(await temporaryFolder(), 'prices.json');
   await writeFile(file, '{"currency": "USD", "models": {}}');
