@@ -41,7 +41,7 @@ export async function extractRun(out: OutputFolder, options: ExtractRunOptions):
   const { run, manifest, name, model, maxInputTokens, concurrency, format, onProgress, onFailed, signal } = options;
   const journal = await out.journal('answers.journal', (value) => journalEntry.parse(value));
   const native = await nativeAnswers(run, manifest);
-  const sums = { questions: 0, loops: 0, calls: 0, without_answer: 0, cut_prompts: 0, longest_prompt: 0 };
+  const sums = { questions: 0, loops: 0, calls: 0, without_answer: 0, empty_answers: 0, cut_replies: 0, cut_prompts: 0, longest_prompt: 0 };
   const usage = noUsage();
   const last = scoreSums();
   const own = scoreSums();
@@ -78,6 +78,8 @@ export async function extractRun(out: OutputFolder, options: ExtractRunOptions):
       sums.questions++;
       sums.loops += made.length;
       sums.calls += entry.usage.calls;
+      sums.empty_answers += entry.answers.filter((answer) => answer === '').length;
+      sums.cut_replies += entry.cut_replies;
       sums.cut_prompts += entry.cut;
       sums.longest_prompt = Math.max(sums.longest_prompt, entry.longest);
       addUsage(usage, entry.usage);
@@ -105,7 +107,7 @@ async function answersOf(
   const meter = metered(model);
   const known = new Map<string, string>();
   const answers: string[] = [];
-  let [cut, longest] = [0, 0];
+  let [cut, cutReplies, longest] = [0, 0, 0];
   for (let loop = 1; loop <= loops.length; loop++) {
     const evidence = evidenceLines(loops.slice(0, loop));
     const fitted = await fittedExtraction(question, evidence, { limit: maxInputTokens, count: model.countTokens ?? estimateTokens });
@@ -119,12 +121,13 @@ async function answersOf(
       ] as const;
       const reply = await meter.model.chat({ messages, maxTokens: EXTRACTION_TOKENS }, { signal });
       answer = answerOf(reply.text);
+      if (reply.finish === 'length') cutReplies++;
       longest = Math.max(longest, reply.usage.promptTokens);
       known.set(user, answer);
     }
     answers.push(answer);
   }
-  return { answers, cut, longest, usage: meter.usage() };
+  return { answers, cut, cut_replies: cutReplies, longest, usage: meter.usage() };
 }
 
 /** The answers that count as right; null where the record has none. */
@@ -163,6 +166,8 @@ const journalEntry = z.strictObject({
   answers: z.array(z.string()),
   /** Loops whose evidence was cut, and the largest prompt in tokens as the model counts them. */
   cut: z.int(),
+  /** Calls whose reply was cut off at its limit. */
+  cut_replies: z.int(),
   longest: z.int(),
   usage: z.strictObject({ calls: z.int(), prompt_tokens: z.int(), completion_tokens: z.int() }),
 });

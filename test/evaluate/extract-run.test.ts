@@ -84,6 +84,8 @@ test('an answer for every loop; loops with the same evidence cost one call; EM a
     loops: 4,
     calls: 2,
     without_answer: 0,
+    empty_answers: 0,
+    cut_replies: 0,
     cut_prompts: 0,
     at_last_loop: { questions: 1, em: 1, f1: 1 },
     native: null,
@@ -112,6 +114,14 @@ test('P24: nothing found is asked as nothing, and a record without an answer has
     ],
   );
   assert.deepEqual([manifest.counts.without_answer, manifest.counts.at_last_loop], [1, null]);
+});
+
+test('replies that were cut off, and answers that are empty, are counted', async () => {
+  const run = await runOf([velm], [found]);
+  // A model whose reasoning took all the tokens: nothing is left for the answer.
+  const model = scriptedModel(({ messages }) => (messages[1]?.content.includes('T1') ? { text: '', finish: 'length' } : 'Velm'));
+  const { counts } = await extracted(run, model);
+  assert.deepEqual([counts.loops, counts.calls, counts.empty_answers, counts.cut_replies], [4, 2, 2, 1]);
 });
 
 test('the agent’s own answers stand beside the extractor’s; an agent without an answer is wrong', async () => {

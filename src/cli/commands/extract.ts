@@ -4,7 +4,7 @@ import { MANIFEST_NAME, type Manifest, readManifest } from '../../core/manifest.
 import { openOutputFolder } from '../../core/output-folder.js';
 import { folderNameOf, runFolder } from '../../core/run-folder.js';
 import { extractRun, figure } from '../../evaluate/index.js';
-import { EXTRACTION_INPUT_TOKENS, extractionPromptSha256 } from '../../prompts/index.js';
+import { EXTRACTION_INPUT_TOKENS, EXTRACTION_TOKENS, extractionPromptSha256 } from '../../prompts/index.js';
 import type { Command, CommandResult, CommonFlags, Terminal } from '../command.js';
 import { resultOf } from '../finished.js';
 import { type LlmFlags, llmOptions, openModel } from '../llm-flags.js';
@@ -99,8 +99,21 @@ function detailsOf(name: string, manifest: Manifest, model: Awaited<ReturnType<t
 
 function warningsOf(counts: Manifest['counts'], maxInputTokens: number): string[] {
   const warnings: string[] = [];
-  const { questions, without_answer: without, longest_prompt: longest, cut_prompts: cut } = counts as { [name: string]: number };
+  const {
+    questions,
+    loops,
+    calls,
+    without_answer: without,
+    longest_prompt: longest,
+    cut_prompts: cut,
+  } = counts as { [name: string]: number };
+  const { empty_answers: empty, cut_replies: cutReplies } = counts as { [name: string]: number };
   if ((without as number) > 0) warnings.push(`${without} of ${questions} questions have no gold answer and no scores`);
+  if ((empty as number) > 0) warnings.push(`${empty} of ${loops} answers are empty`);
+  if ((cutReplies as number) > 0)
+    warnings.push(
+      `${cutReplies} of ${calls} replies were cut off after ${EXTRACTION_TOKENS} tokens; a model that reasons first has to have that switched off on its server`,
+    );
   if ((cut as number) > 0) warnings.push(`the evidence of ${cut} loops was cut to keep prompts within ${maxInputTokens} tokens`);
   if ((longest as number) > maxInputTokens)
     warnings.push(`the longest prompt had ${longest} tokens by the model's own count, more than the ${maxInputTokens} that were estimated`);
