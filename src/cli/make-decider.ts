@@ -21,7 +21,8 @@ import { runFolder } from '../core/run-folder.js';
 import { readTable } from '../core/tables.js';
 import type { LearntFrom } from '../core/training-questions.js';
 import { trajectoryColumns } from '../core/trajectories.js';
-import { type RunClaims, checkVerdictsOfRun, readRunClaims } from '../evaluate/index.js';
+import { type RunClaims, checkVerdictsOfRun, readRunClaims, usageOf } from '../evaluate/index.js';
+import { type Usage, addUsage, noUsage } from '../llm/index.js';
 import type { CommonFlags, Terminal } from './command.js';
 import type { DeciderFlags } from './decider-flags.js';
 import { encoderOf } from './encoder-flags.js';
@@ -42,6 +43,8 @@ export interface MadeDecider {
   learntFrom?: LearntFrom;
   /** The language model behind it. */
   model?: OpenedModel;
+  /** What verdicts that it reads took of a language model; it asks none itself. */
+  usage?: Usage | undefined;
   /** Whether a decider that hardly rules at all is to be marked. */
   guarded?: boolean;
 }
@@ -152,7 +155,10 @@ export async function makeDecider(
           { folder: folders[at] as string, name: names[at] as string, manifest: verdicts },
         );
       const decider = await orDecider(first, second);
-      return { decider, inputs: folders.map((folder) => join(folder, MANIFEST_NAME)), options: { of: names } };
+      const usages = [first, second].map((one) => usageOf(one.manifest)).filter((one) => one !== undefined);
+      const usage = usages.length === 0 ? undefined : noUsage();
+      if (usage) for (const one of usages) addUsage(usage, one);
+      return { decider, inputs: folders.map((folder) => join(folder, MANIFEST_NAME)), options: { of: names }, usage };
     }
   }
 }

@@ -21,7 +21,7 @@ export { makeProfile } from './make-profile.js';
 export type { Measured } from './measured.js';
 export { type MeasureOptions, type Measures, measure } from './measures.js';
 export { type AnswerMeasures, PARITY, type Parity, measureAnswers, parityOf } from './answer-measures.js';
-export { type StageCost, costWords, runCosts } from './run-costs.js';
+export { type StageCost, costWords, runCosts, usageOf } from './run-costs.js';
 export { type PageOverlap, pageOverlap } from './page-overlap.js';
 export {
   ALWAYS_CALL,

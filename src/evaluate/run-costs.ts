@@ -1,6 +1,6 @@
 import { basename, dirname } from 'node:path';
 import { z } from 'zod';
-import { readManifest } from '../core/manifest.js';
+import { type Manifest, readManifest } from '../core/manifest.js';
 import type { Usage } from '../llm/index.js';
 import { type RunSources, runManifests } from './load-run.js';
 
@@ -26,18 +26,23 @@ export async function runCosts(runs: readonly string[], sources: RunSources): Pr
     for (const file of await runManifests(run, sources)) {
       const folder = dirname(file);
       const manifest = await readManifest(folder);
-      const usage = usageSchema.safeParse(manifest.counts.usage);
-      if (!usage.success) continue;
+      const usage = usageOf(manifest);
+      if (!usage) continue;
       costs.push({
         dataset: String(details.dataset),
         stage: manifest.kind,
         name: manifest.kind === 'trajectories' ? '' : basename(folder),
         questions: Number(manifest.counts.questions),
-        usage: usage.data,
+        usage,
       });
     }
   }
   return costs;
+}
+
+/** What a finished stage asked of a language model, as its manifest has it; undefined where it asked none. */
+export function usageOf({ counts }: Pick<Manifest, 'counts'>): Usage | undefined {
+  return usageSchema.safeParse(counts.usage).data;
 }
 
 /** A line a stage: `hotpotqa, claims (generated): 30 calls, 4,511 prompt and 1,204 completion tokens on 30 questions`. */

@@ -47,7 +47,11 @@ test('judge verdicts stand beside the run, with what they cost; the OR of two de
   await hopgateJson(['decide', run, '--decider', 'judge', '--name', 'judge-95', '--threshold', '0.95', ...llm]);
   assert.equal(server.requests.length, 23);
   await hopgateJson(['decide', run, '--decider', 'gold']);
-  await hopgateJson(['decide', run, '--decider', 'or', '--of', 'gold,judge']);
+  const or = await hopgateJson(['decide', run, '--decider', 'or', '--of', 'gold,judge']);
+  // Its verdicts are made of the judge's, and cost what those did; gold asks no model.
+  assert.deepEqual((or.counts as typeof counts).usage, { calls: 15, prompt_tokens: 750, completion_tokens: 15 });
+  const twice = await hopgateJson(['decide', run, '--decider', 'or', '--name', 'both', '--of', 'judge,judge-95']);
+  assert.deepEqual((twice.counts as typeof counts).usage, { calls: 30, prompt_tokens: 1500, completion_tokens: 30 });
   const [gold, judged, either] = [await firesIn('gold'), await firesIn('judge'), await firesIn('or')];
   assert.deepEqual(
     either,

@@ -56,7 +56,11 @@ async function decideWith(flags: Flags, terminal: Terminal, opened: { close(): P
     );
   const manifest = await readManifest(flags.run, 'trajectories');
   const dir = flags.out ?? runFolder.verdicts(flags.run, name);
-  const { decider, inputs, options, claims, learntFrom, model, guarded } = await makeDecider(flags, manifest, { dir, opened, terminal });
+  const { decider, inputs, options, claims, learntFrom, model, usage, guarded } = await makeDecider(flags, manifest, {
+    dir,
+    opened,
+    terminal,
+  });
   const out = await openOutputFolder({
     dir,
     kind: 'verdicts',
@@ -106,7 +110,7 @@ async function decideWith(flags: Flags, terminal: Terminal, opened: { close(): P
   const trivial = guarded ? trivialCell(decided) : undefined;
   if (trivial !== undefined) warnings.push(trivial);
   const done = await out.finish({
-    counts: { ...prepared.counts, ...decided },
+    counts: { ...prepared.counts, ...decided, ...(usage && { usage: { ...usage } }) },
     warnings,
     details: {
       name,
