@@ -121,7 +121,7 @@ export async function openModel(
   });
   // Before the run can end and take its ledger with it. Without --resume an interrupted run's is refused or thrown away with the rest.
   if (flags.resume) await budget.paid();
-  const door = await openDoor(flags, flags.llm, concurrency);
+  const door = await openDoor(flags, flags.llm);
   const cache = flags['reply-cache'] === false ? undefined : openReplyCache(cacheFolder(flags['cache-dir']));
   const model = paidModel(door, { cache, budget, concurrency });
   terminal.note(`language model ${flags.llm}${flags['llm-url'] === undefined ? ' in this process' : ` at ${flags['llm-url']}`}`);
@@ -144,7 +144,7 @@ const LEDGER = 'paid.ledger';
 const SERVER_ONLY = ['llm-key-env', 'llm-revision', 'llm-timeout', 'llm-retries'] as const;
 const GGUF_ONLY = ['llm-context', 'llm-threads'] as const;
 
-async function openDoor(flags: LlmFlags, name: string, concurrency: number): Promise<LanguageModel> {
+async function openDoor(flags: LlmFlags, name: string): Promise<LanguageModel> {
   const url = flags['llm-url'];
   if (url === undefined) {
     if (!name.toLowerCase().endsWith('.gguf'))
@@ -163,7 +163,6 @@ async function openDoor(flags: LlmFlags, name: string, concurrency: number): Pro
     model: name,
     revision: flags['llm-revision'],
     schema: flags['llm-schema'],
-    concurrency,
     apiKey: keyFromEnvironment('--llm-key-env', flags['llm-key-env']),
     // Node's fetch waits no longer than that for the beginning of a reply.
     timeoutMs: flags['llm-timeout'] === undefined ? undefined : numberIn('llm-timeout', flags['llm-timeout'], [0.001, 300]) * 1000,

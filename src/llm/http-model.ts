@@ -1,7 +1,6 @@
 import { z } from 'zod';
 import { shown } from '../core/errors.js';
 import { type ChatReply, type ChatRequest, type LanguageModel, LanguageModelError } from './language-model.js';
-import { limiter } from './limiter.js';
 import { PostError, type PostOptions, postJson, serviceAddress } from './post-json.js';
 import { type ServerToken, alignedLogprobs } from './reply-tokens.js';
 import { firstStop } from './stop-strings.js';
@@ -17,8 +16,6 @@ export interface HttpModelOptions extends Omit<PostOptions, 'signal'> {
   revision?: string | undefined;
   /** Whether the server takes a JSON schema (`response_format`). Default true; one that refuses it says so in the error. */
   schema?: boolean | undefined;
-  /** Requests under way at once. Default 1. */
-  concurrency?: number | undefined;
 }
 
 const FINISHES: { readonly [reason: string]: 'stop' | 'length' } = {
@@ -53,11 +50,10 @@ const completion = z.object({
   ),
 });
 
-/** A model behind `/v1/chat/completions`. Nothing is sent before the first call, and nothing is kept between calls. */
+/** A model behind `/v1/chat/completions`. Nothing is sent before the first call, nothing is kept between calls, and `paidModel` limits how many are under way. */
 export function openHttpModel(options: HttpModelOptions): LanguageModel {
   const address = serviceAddress('--llm-url', options.url, 'chat/completions');
   const schema = options.schema ?? true;
-  const inTurn = limiter(options.concurrency ?? 1);
   // Newer hosted models know only the second name; which one is learnt from the first refusal.
   let limitName: 'max_tokens' | 'max_completion_tokens' = 'max_tokens';
 
@@ -83,7 +79,7 @@ export function openHttpModel(options: HttpModelOptions): LanguageModel {
   return {
     identity: { door: 'openai', model: options.model, revision: options.revision ?? null, schema },
     constrains: schema,
-    chat: (request, { signal } = {}) => inTurn(async () => paidReply(address, request, await ask(request, signal)), signal),
+    chat: async (request, { signal } = {}) => paidReply(address, request, await ask(request, signal)),
     close: async () => undefined,
   };
 }

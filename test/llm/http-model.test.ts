@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import type { ServerResponse } from 'node:http';
 import { test } from 'node:test';
 import { setTimeout as wait } from 'node:timers/promises';
-import { type ChatRequest, LanguageModelError, openHttpModel } from '../../src/llm/index.js';
+import { type ChatRequest, LanguageModelError, openBudget, openHttpModel, paidModel } from '../../src/llm/index.js';
 import { type ChatAnswer, completion, refusal, serveChat } from '../support/chat-server.js';
 
 const REQUEST: ChatRequest = { messages: [{ role: 'user', content: 'Capital of France?' }], maxTokens: 8 };
@@ -297,7 +297,8 @@ test('no more requests are under way than the limit, and those that wait are abo
     await wait(50);
     return completion('ok');
   });
-  const model = openHttpModel({ url: server.url, model: 'm', concurrency: 3, ...QUICK });
+  const door = openHttpModel({ url: server.url, model: 'm', ...QUICK });
+  const model = paidModel(door, { budget: openBudget(), concurrency: 3 });
   const abort = new AbortController();
   const calls = Array.from({ length: 9 }, (_, at) => model.chat(REQUEST, at < 8 ? {} : { signal: abort.signal }));
   abort.abort(new Error('left'));

@@ -29,7 +29,7 @@ test(
     t.after(() => server.kill('SIGKILL'));
     await answering(`http://127.0.0.1:${port}/health`, server);
 
-    const model = openHttpModel({ url: `http://127.0.0.1:${port}`, model: folder, concurrency: 2 });
+    const model = openHttpModel({ url: `http://127.0.0.1:${port}`, model: folder });
     const request = { messages: [{ role: 'user' as const, content: 'hi' }], maxTokens: 8 };
     const reply = await model.chat(request);
     assert.equal(reply.finish, 'length');
