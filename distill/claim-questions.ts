@@ -6,6 +6,7 @@ import { type Claim, type ClaimSource, type ClaimText, claimColumns, claimText, 
 import { InputError, shown } from '../src/core/errors.js';
 import { readLines } from '../src/core/jsonl.js';
 import { readManifest } from '../src/core/manifest.js';
+import { questionKey } from '../src/core/question-key.js';
 import { readTable } from '../src/core/tables.js';
 
 /** One training question: its text and the texts of its claims in claim order, at least one and none of them empty. */
@@ -81,7 +82,7 @@ async function fromFolder(folder: string, options: ClaimQuestionsOptions): Promi
       throw new InputError(`got claims of the sources ${source} and ${claim.source}, expected one`, { file: folder, row: claim.row });
     }
     text ??= options.claimText ?? defaultClaimText(source);
-    const key = `${claim.row}/${claim.question_id}`;
+    const key = questionKey(claim);
     const own = questions.get(key) ?? { at: claim, question: claim.question, claims: [] };
     questions.set(key, own);
     const content = claimText(claim, text);

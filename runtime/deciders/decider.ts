@@ -37,6 +37,11 @@ export interface Excluded {
 /** A verdict row without the columns that the caller knows. */
 export type VerdictScore = Omit<Verdict, 'question_id' | 'row' | 'decider'>;
 
+/** The verdict of a decider that rules on the whole state after a loop, without claims. */
+export function loopVerdict(loop: number, p: number): VerdictScore {
+  return { loop, claim: null, page: null, sentence: null, lp_match: null, lp_partial: null, lp_null: null, p };
+}
+
 export interface Decider {
   /** The decider's kind, one of the names fixed in architecture.md §5. */
   readonly name: string;

@@ -1,7 +1,7 @@
 import { z } from 'zod';
 import { InputError, shown } from '../../src/core/errors.js';
 import { readJsonLines } from '../../src/core/jsonl.js';
-import type { Decider } from './decider.js';
+import { type Decider, loopVerdict } from './decider.js';
 import { DEFAULT_THRESHOLD } from './verdict.js';
 
 export interface FileDeciderOptions {
@@ -101,16 +101,9 @@ export async function fileDecider(path: string, options: FileDeciderOptions = {}
           questionId: question.question_id,
         });
       }
-      const verdicts = trajectory.loops.map(({ loop }) => ({
-        loop,
-        claim: null,
-        page: null,
-        sentence: null,
-        lp_match: null,
-        lp_partial: null,
-        lp_null: null,
-        p: (entryOf(question.question_id, question.row, loop) as Entry).p,
-      }));
+      const verdicts = trajectory.loops.map(({ loop }) =>
+        loopVerdict(loop, (entryOf(question.question_id, question.row, loop) as Entry).p),
+      );
       return { claims: null, verdicts };
     },
   };

@@ -1,7 +1,7 @@
 import { InputError } from '../../src/core/errors.js';
 import type { HeadFields } from '../../src/prompts/index.js';
 import type { HeadModel } from '../head-model.js';
-import type { Decider, VerdictScore } from './decider.js';
+import { type Decider, type VerdictScore, loopVerdict } from './decider.js';
 import { DEFAULT_THRESHOLD } from './verdict.js';
 
 /**
@@ -31,7 +31,7 @@ export function headDecider(head: HeadModel, { threshold = 0.5 }: { threshold?: 
         const { p, cut, tokens } = await head.score(fields);
         counts.tokens += tokens;
         if (cut > 0) counts.cut_prompts++;
-        verdicts.push({ loop, claim: null, page: null, sentence: null, lp_match: null, lp_partial: null, lp_null: null, p });
+        verdicts.push(loopVerdict(loop, p));
       }
       return { claims: null, verdicts, counts };
     },

@@ -1,5 +1,6 @@
 import { InputError } from '../../src/core/errors.js';
-import type { Decider } from './decider.js';
+import { questionKey } from '../../src/core/question-key.js';
+import { type Decider, loopVerdict } from './decider.js';
 import type { StoredVerdicts } from './read-verdicts.js';
 import { DEFAULT_THRESHOLD, questionVerdict } from './verdict.js';
 
@@ -19,22 +20,13 @@ export async function orDecider(first: StoredVerdicts, second: StoredVerdicts): 
     scan: { threshold: DEFAULT_THRESHOLD, allPairs: false },
     decide: async ({ trajectory }) => {
       const place = { row: trajectory.row, questionId: trajectory.question_id };
-      const fires = both.map((one) => one.get(keyOf(trajectory)));
+      const fires = both.map((one) => one.get(questionKey(trajectory)));
       if (fires.includes(undefined)) return { excluded: 'left_out_by_a_decider' };
       const wrong = fires.find((one) => one?.length !== trajectory.loops.length);
       if (wrong) throw new InputError(`got verdicts for ${wrong.length} loops, expected ${trajectory.loops.length}`, place);
       return {
         claims: null,
-        verdicts: trajectory.loops.map(({ loop }) => ({
-          loop,
-          claim: null,
-          page: null,
-          sentence: null,
-          lp_match: null,
-          lp_partial: null,
-          lp_null: null,
-          p: fires.some((one) => one?.[loop - 1]) ? 1 : 0,
-        })),
+        verdicts: trajectory.loops.map(({ loop }) => loopVerdict(loop, fires.some((one) => one?.[loop - 1]) ? 1 : 0)),
       };
     },
   };
@@ -42,10 +34,6 @@ export async function orDecider(first: StoredVerdicts, second: StoredVerdicts): 
 
 async function firesOf({ questions, scan }: StoredVerdicts): Promise<Map<string, readonly boolean[]>> {
   const fires = new Map<string, readonly boolean[]>();
-  for await (const { question, rows } of questions()) fires.set(keyOf(question), questionVerdict(question, rows, scan).firesByLoop);
+  for await (const { question, rows } of questions()) fires.set(questionKey(question), questionVerdict(question, rows, scan).firesByLoop);
   return fires;
-}
-
-function keyOf({ row, question_id }: { row: number; question_id: string }): string {
-  return `${row}/${question_id}`;
 }

@@ -1,11 +1,6 @@
 import { CheckFailedError } from './errors.js';
 import type { Journal } from './journal.js';
-
-/** A question as it is told apart within a run. */
-export interface QuestionKey {
-  question_id: string;
-  row: number;
-}
+import { type QuestionKey, questionKey } from './question-key.js';
 
 export interface QuestionWorkOptions<Q, E> {
   /** Finished questions, so that an interrupted run goes on behind them. */
@@ -51,7 +46,7 @@ export async function* questionWork<Q, E extends QuestionKey>(
   options: QuestionWorkOptions<Q, E>,
 ): AsyncGenerator<{ question: Q; entry: E }> {
   const { journal, keyOf, work, concurrency = 1, failed = () => false, onFailed, signal } = options;
-  const earlier = new Map(journal.done.map((entry) => [keyText(entry), entry]));
+  const earlier = new Map(journal.done.map((entry) => [questionKey(entry), entry]));
   const failures: (QuestionKey & { message: string })[] = [];
   const ended = new AbortController();
   const stop = signal ? AbortSignal.any([signal, ended.signal]) : ended.signal;
@@ -76,7 +71,7 @@ export async function* questionWork<Q, E extends QuestionKey>(
     }
   };
   const started = (question: Q): Promise<E | null> => {
-    const known = earlier.get(keyText(keyOf(question)));
+    const known = earlier.get(questionKey(keyOf(question)));
     if (known) return Promise.resolve(known);
     const entry = begin(question);
     const settled: Promise<unknown> = entry.then(
@@ -116,8 +111,4 @@ async function* headOf<Q, E>(waiting: { question: Q; entry: Promise<E | null> }[
   const { question, entry } = waiting.shift() as { question: Q; entry: Promise<E | null> };
   const finished = await entry;
   if (finished !== null) yield { question, entry: finished };
-}
-
-function keyText({ row, question_id }: QuestionKey): string {
-  return `${row}/${question_id}`;
 }

@@ -6,7 +6,8 @@ import { type Extraction, extractionColumns } from '../core/extractions.js';
 import type { Json, Manifest } from '../core/manifest.js';
 import type { OutputFolder, TableFormat } from '../core/output-folder.js';
 import type { OnProgress } from '../core/progress.js';
-import { type QuestionKey, questionWork } from '../core/question-work.js';
+import { type QuestionKey, questionKey } from '../core/question-key.js';
+import { questionWork } from '../core/question-work.js';
 import type { HopRecord } from '../core/records.js';
 import { type RunQuestion, readRunQuestions } from '../core/run-questions.js';
 import { readTable } from '../core/tables.js';
@@ -86,7 +87,7 @@ export async function extractRun(out: OutputFolder, options: ExtractRunOptions):
       if (gold === null) sums.without_answer++;
       else {
         last.add(scoreAnswer(entry.answers.at(-1) as string, gold));
-        if (native) own.add(scoreAnswer(native.get(keyOf(entry)) ?? '', gold));
+        if (native) own.add(scoreAnswer(native.get(questionKey(entry)) ?? '', gold));
       }
       onProgress?.(sums.questions, null);
       yield* made;
@@ -139,7 +140,7 @@ export function goldAnswers({ answer, aliases }: Pick<HopRecord, 'answer' | 'ali
 export async function nativeAnswers(run: string, manifest: Manifest): Promise<Map<string, string | null> | null> {
   if (!manifest.outputs.some((one) => /^answers\.(arrow|jsonl)$/.test(one.name))) return null;
   const answers = new Map<string, string | null>();
-  for await (const row of readTable(run, manifest, 'answers', answerColumns)) answers.set(keyOf(row), row.answer);
+  for await (const row of readTable(run, manifest, 'answers', answerColumns)) answers.set(questionKey(row), row.answer);
   return answers;
 }
 
@@ -153,10 +154,6 @@ function scoreSums(): { add(score: { em: number; f1: number }): void; mean(): { 
     },
     mean: () => (questions === 0 ? null : { questions, em: em / questions, f1: f1 / questions }),
   };
-}
-
-function keyOf({ row, question_id }: { row: number; question_id: string }): string {
-  return `${row}/${question_id}`;
 }
 
 type JournalEntry = z.infer<typeof journalEntry>;

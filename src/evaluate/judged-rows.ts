@@ -1,5 +1,6 @@
 import { type ClassReport, classReport, labelSaid, macroF1 } from '../core/class-report.js';
 import { LABELS, type LabelRow } from '../core/labels.js';
+import { questionKey } from '../core/question-key.js';
 import { random } from '../core/random.js';
 import { type Bootstrap, pairedBootstraps } from '../stats/index.js';
 
@@ -87,7 +88,7 @@ function confusionColumns(
   said: readonly (readonly number[])[],
 ): { questions: number; columns: Record<string, Float64Array> } {
   const numbers = new Map<string, number>();
-  for (const { row } of group) if (!numbers.has(questionOf(row))) numbers.set(questionOf(row), numbers.size);
+  for (const { row } of group) if (!numbers.has(questionKey(row))) numbers.set(questionKey(row), numbers.size);
   const columns: Record<string, Float64Array> = {};
   for (const verifier of said.keys())
     for (const gold of LABELS.keys())
@@ -95,7 +96,7 @@ function confusionColumns(
   for (const [verifier, labels] of said.entries())
     for (const [at, { row }] of group.entries()) {
       const column = columns[cell(verifier, goldOf(row), labels[at] as number)] as Float64Array;
-      const question = numbers.get(questionOf(row)) as number;
+      const question = numbers.get(questionKey(row)) as number;
       column[question] = (column[question] as number) + 1;
     }
   return { questions: numbers.size, columns };
@@ -117,13 +118,9 @@ function goldOf(row: LabelRow): number {
   return LABELS.indexOf(row.label);
 }
 
-function questionOf(row: LabelRow): string {
-  return `${row.row}/${row.question_id}`;
-}
-
 /** A candidate, whatever its form: a sentence that stands in for one claim. */
 function placeOf(row: LabelRow): string {
-  return `${row.dataset}/${questionOf(row)}/${row.page_index}/${row.sentence_index}`;
+  return `${row.dataset}/${questionKey(row)}/${row.page_index}/${row.sentence_index}`;
 }
 
 function groups<T>(items: readonly T[], rowOf: (item: T) => LabelRow): Map<string, T[]> {

@@ -7,6 +7,7 @@ import { InputError } from '../core/errors.js';
 import { type GoldHops, goldHops } from '../core/gold-hops.js';
 import { type Json, MANIFEST_NAME, type Manifest, readManifest } from '../core/manifest.js';
 import type { OnProgress } from '../core/progress.js';
+import { questionKey } from '../core/question-key.js';
 import { type HopRecord, recordColumns } from '../core/records.js';
 import { runFolder } from '../core/run-folder.js';
 import { readTable } from '../core/tables.js';
@@ -119,7 +120,7 @@ async function readRun(folder: string, sources: RunSources, standIn: StandIn | u
   const { hops, records } = await readGold(folder, manifest, sources.covering ?? 'answer');
   if (claims === null && hops === undefined)
     throw new InputError('without --claims the question is read from the records of the run, and this run has none', { file: folder });
-  const asked = new Map(claims === null ? records.map((record) => [keyOf(record), record.question]) : []);
+  const asked = new Map(claims === null ? records.map((record) => [questionKey(record), record.question]) : []);
   const extracted = await readRunAnswers(run, sources.extractors ?? [], records);
   const claimSource = standIn?.claimSource ?? claims?.source;
   if (claimSource === undefined)
@@ -146,7 +147,7 @@ async function readRun(folder: string, sources: RunSources, standIn: StandIn | u
     options.signal?.throwIfAborted();
     seen++;
     rowEnd = Math.max(rowEnd, trajectory.row + 1);
-    const key = keyOf(trajectory);
+    const key = questionKey(trajectory);
     const own = claims?.of(trajectory) ?? [];
     const asks = claims === null ? asked.get(key) : own[0]?.question;
     const verdict = verdicts.get(key);
@@ -258,7 +259,7 @@ async function readVerdicts(
   for await (const { question, rows } of stored.questions()) {
     const all = questionVerdict(question, rows, stored.scan, { policy: 'all_match' });
     const any = questionVerdict(question, rows, stored.scan, { policy: 'any_match' });
-    verdicts.set(keyOf(question), {
+    verdicts.set(questionKey(question), {
       claims: question.claims,
       fires: policy === 'all_match' ? all.firesByLoop : any.firesByLoop,
       firesBy: question.claims === null ? undefined : { all_match: all.firesByLoop, any_match: any.firesByLoop },
@@ -281,7 +282,7 @@ async function readGold(
   if (!manifest.outputs.some((one) => /^records\.(arrow|jsonl)$/.test(one.name))) return { hops: undefined, records };
   const hops = new Map<string, GoldHops>();
   for await (const record of readTable(folder, manifest, 'records', recordColumns)) {
-    hops.set(keyOf(record), goldHops(record, covering));
+    hops.set(questionKey(record), goldHops(record, covering));
     const { row, question_id, question, answer, aliases } = record;
     records.push({ row, question_id, question, answer, aliases });
   }
@@ -320,9 +321,4 @@ function marginsOf(
     for (const [claim, value] of perClaim.entries()) (claimMargins[claim] as Float64Array)[at] = value;
   }
   return { margins, claimMargins };
-}
-
-/** Ids repeat in public files, rows do not. */
-function keyOf({ row, question_id }: { row: number; question_id: string }): string {
-  return `${row}/${question_id}`;
 }

@@ -1,6 +1,7 @@
 import { InputError } from '../core/errors.js';
 import { extractionColumns } from '../core/extractions.js';
 import { type Json, readManifest } from '../core/manifest.js';
+import { questionKey } from '../core/question-key.js';
 import type { HopRecord } from '../core/records.js';
 import { runFolder } from '../core/run-folder.js';
 import { readTable } from '../core/tables.js';
@@ -35,7 +36,7 @@ export async function readRunAnswers(
   names: readonly string[],
   records: readonly Pick<HopRecord, 'row' | 'question_id' | 'answer' | 'aliases'>[],
 ): Promise<RunAnswers> {
-  const gold = new Map(records.map((record) => [keyOf(record), goldAnswers(record)]));
+  const gold = new Map(records.map((record) => [questionKey(record), goldAnswers(record)]));
   const own = names.length === 0 ? null : await nativeAnswers(run.folder, run.manifest);
   const texts = new Map<string, Map<string, string[]>>();
   const extractors: ExtractorIdentity[] = [];
@@ -47,9 +48,9 @@ export async function readRunAnswers(
     extractors.push({ name, identity: { llm, prompt, limit } });
     const byQuestion = new Map<string, string[]>();
     for await (const row of readTable(folder, manifest, 'extractions', extractionColumns)) {
-      const answers = byQuestion.get(keyOf(row));
+      const answers = byQuestion.get(questionKey(row));
       if (answers) answers.push(row.answer);
-      else byQuestion.set(keyOf(row), [row.answer]);
+      else byQuestion.set(questionKey(row), [row.answer]);
     }
     texts.set(name, byQuestion);
   }
@@ -58,25 +59,21 @@ export async function readRunAnswers(
     of: (trajectory) => {
       const answers = new Map<string, LoopAnswers>();
       for (const name of names) {
-        const said = texts.get(name)?.get(keyOf(trajectory)) ?? [];
+        const said = texts.get(name)?.get(questionKey(trajectory)) ?? [];
         if (said.length !== trajectory.loops.length)
           throw new InputError(`got answers for ${said.length} loops, expected ${trajectory.loops.length} as in the trajectories`, {
             file: runFolder.extractions(run.folder, name),
             row: trajectory.row,
             questionId: trajectory.question_id,
           });
-        const right = gold.get(keyOf(trajectory)) ?? null;
+        const right = gold.get(questionKey(trajectory)) ?? null;
         answers.set(name, { texts: said, scores: right && said.map((one) => scoreAnswer(one, right)) });
       }
       return answers;
     },
     native: (question) => {
-      const right = gold.get(keyOf(question));
-      return own && right ? scoreAnswer(own.get(keyOf(question)) ?? '', right) : undefined;
+      const right = gold.get(questionKey(question));
+      return own && right ? scoreAnswer(own.get(questionKey(question)) ?? '', right) : undefined;
     },
   };
-}
-
-function keyOf({ row, question_id }: { row: number; question_id: string }): string {
-  return `${row}/${question_id}`;
 }

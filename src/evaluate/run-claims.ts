@@ -3,6 +3,7 @@ import { refuseAfterLoop } from '../core/after-loop.js';
 import { type Claim, type ClaimSource, claimColumns } from '../core/claims.js';
 import { InputError } from '../core/errors.js';
 import { MANIFEST_NAME, readManifest } from '../core/manifest.js';
+import { questionKey } from '../core/question-key.js';
 import { runFolder } from '../core/run-folder.js';
 import { readTable } from '../core/tables.js';
 import { type RunFolderManifest, checkClaimsOfRun } from './same-run.js';
@@ -31,14 +32,10 @@ export async function readRunClaims(run: RunFolderManifest, name: string): Promi
     source ??= claim.source;
     if (claim.source !== source)
       throw new InputError(`got claims of the sources ${source} and ${claim.source}, expected one`, { file: folder, row: claim.row });
-    const own = byQuestion.get(keyOf(claim));
+    const own = byQuestion.get(questionKey(claim));
     if (own) own.push(claim);
-    else byQuestion.set(keyOf(claim), [claim]);
+    else byQuestion.set(questionKey(claim), [claim]);
   }
   if (source === undefined) throw new InputError('holds no claim', { file: folder });
-  return { source, input: join(folder, MANIFEST_NAME), of: (question) => byQuestion.get(keyOf(question)) ?? [] };
-}
-
-function keyOf({ row, question_id }: { row: number; question_id: string }): string {
-  return `${row}/${question_id}`;
+  return { source, input: join(folder, MANIFEST_NAME), of: (question) => byQuestion.get(questionKey(question)) ?? [] };
 }

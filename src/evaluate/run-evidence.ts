@@ -3,6 +3,7 @@ import { type Vectors, openVectors } from '../../runtime/index.js';
 import { type EncoderIdentity, type EvidenceText, evidenceText, sameEncoderField } from '../core/embeddings.js';
 import { InputError, shown } from '../core/errors.js';
 import { MANIFEST_NAME, readManifest } from '../core/manifest.js';
+import { questionKey } from '../core/question-key.js';
 import { recordColumns } from '../core/records.js';
 import { runFolder } from '../core/run-folder.js';
 import { readTable } from '../core/tables.js';
@@ -36,11 +37,12 @@ export async function runEvidence(
       throw new InputError('has no records, which hold the questions', { file: run });
     }
     const questions = new Map<string, string>();
-    for await (const { row, question_id, question } of readTable(run, manifest, 'records', recordColumns)) {
-      questions.set(`${row}/${question_id}`, question);
+    for await (const record of readTable(run, manifest, 'records', recordColumns)) {
+      questions.set(questionKey(record), record.question);
     }
-    for await (const { row, question_id, loops } of groupTrajectories(readTable(run, manifest, 'trajectories', trajectoryColumns))) {
-      const question = questions.get(`${row}/${question_id}`);
+    for await (const trajectory of groupTrajectories(readTable(run, manifest, 'trajectories', trajectoryColumns))) {
+      const { loops } = trajectory;
+      const question = questions.get(questionKey(trajectory));
       if (question === undefined || read.byQuestion.has(question)) continue;
       read.byQuestion.set(
         question,

@@ -1,5 +1,6 @@
 import { InputError, shown } from '../core/errors.js';
 import type { LabelRow } from '../core/labels.js';
+import { questionKey } from '../core/question-key.js';
 import { random } from '../core/random.js';
 import { type VerifierFields, fieldsOf } from '../core/verifier-fields.js';
 
@@ -71,13 +72,13 @@ function randomClaim(rows: readonly LabelRow[], kind: 'other-page' | 'keep-page'
   const seen = new Set<string>();
   for (const row of rows) {
     const group = `${row.dataset}/${row.form}`;
-    const claim = `${group}/${questionOf(row)}/${row.claim}`;
+    const claim = `${group}/${questionKey(row)}/${row.claim}`;
     if (seen.has(claim)) continue;
     seen.add(claim);
     donors.set(group, [...(donors.get(group) ?? []), row]);
   }
   const donorOf = (row: LabelRow): LabelRow => {
-    const others = (donors.get(`${row.dataset}/${row.form}`) ?? []).filter((one) => questionOf(one) !== questionOf(row));
+    const others = (donors.get(`${row.dataset}/${row.form}`) ?? []).filter((one) => questionKey(one) !== questionKey(row));
     if (others.length === 0)
       throw new InputError(`--random-claim: no other question of ${row.dataset} ${shown(row.form)} to take a claim from`);
     return others[random(seed, 'random-claim', row.dataset, row.form, row.row, row.claim).int(others.length)] as LabelRow;
@@ -90,8 +91,4 @@ function randomClaim(rows: readonly LabelRow[], kind: 'other-page' | 'keep-page'
       return { ...other, question, evidence_page, evidence_sentence, ...(kind === 'keep-page' && { expected_page }) };
     },
   };
-}
-
-function questionOf(row: LabelRow): string {
-  return `${row.row}/${row.question_id}`;
 }
