@@ -8,7 +8,7 @@ import { checkOutputs, readManifest } from '../src/core/manifest.js';
 import { readSafetensors } from '../src/core/safetensors.js';
 import { type LearntFrom, TRAINING_QUESTIONS, readTrainingQuestions } from '../src/core/training-questions.js';
 import { checkPorts, openOnnxModel } from './onnx-session.js';
-import { sameEncoder } from './same-encoder.js';
+import { trainedEncoder } from './same-encoder.js';
 
 /** What a drafter says of one question. */
 export interface Draft {
@@ -49,7 +49,7 @@ export async function openDrafter(folder: string, { encoder, warn = emitWarning 
     throw new InputError(issue?.message ?? 'invalid', { file: folder, field: ['details', ...(issue?.path ?? [])].join('.') });
   }
   const details = parsed.data;
-  sameEncoder(details.encoder, encoder, 'drafter');
+  trainedEncoder(details.encoder, encoder, 'drafter');
   await checkOutputs(folder, manifest, [DRAFTER_ONNX, DRAFTER_WEIGHTS, TRAINING_QUESTIONS]);
   const learntFrom = await readTrainingQuestions(folder, manifest);
   const { dimensions } = details.encoder;

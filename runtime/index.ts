@@ -31,6 +31,7 @@ export {
 export { DTYPES, type Dtype } from './transformers-model.js';
 export { type LabelScores, labelOf } from './label-scores.js';
 export { PROVIDERS, type ProviderChoice } from './onnx-session.js';
+export { sameEncoder } from './same-encoder.js';
 export { type EncodedPairs, type SmallVerifier, openSmallVerifier, readSmallVerifier } from './small-verifier.js';
 export {
   type PairVerifier,

@@ -16,7 +16,7 @@ import { type LearntFrom, TRAINING_QUESTIONS, readTrainingQuestions } from '../s
 import type { Encoder } from './encoder.js';
 import type { LabelScores } from './label-scores.js';
 import { type OnnxModel, checkPorts, openOnnxModel } from './onnx-session.js';
-import { sameEncoder } from './same-encoder.js';
+import { trainedEncoder } from './same-encoder.js';
 
 /** Encoded texts and read words of some pairs, so that they can be scored one by one without encoding again. */
 export interface EncodedPairs {
@@ -45,7 +45,7 @@ export interface SmallVerifier {
  */
 export async function openSmallVerifier(folder: string, encoder: Pick<Encoder, 'identity' | 'encode'>): Promise<SmallVerifier> {
   const { details, sha256, file, learntFrom } = await readSmallVerifier(folder);
-  sameEncoder(details.encoder, encoder.identity, 'small verifier');
+  trainedEncoder(details.encoder, encoder.identity, 'small verifier');
   const { features } = details;
   const width = pairFeatureWidth(features, details.encoder.dimensions);
   const model = await openHead(file, width);

@@ -1,7 +1,8 @@
+import { sameEncoder } from '../../runtime/index.js';
 import type { QuestionSource } from '../agents/index.js';
 import type { Passage } from '../core/corpus.js';
-import { InputError, ProfileMismatchError } from '../core/errors.js';
-import { canonicalJson, hashFile } from '../core/hash.js';
+import { InputError } from '../core/errors.js';
+import { hashFile } from '../core/hash.js';
 import type { Json } from '../core/manifest.js';
 import { retrievedPages } from '../core/retrieved-pages.js';
 import { SPLITTER } from '../core/sentences.js';
@@ -19,7 +20,6 @@ import {
   openCorpusFolder,
   passageRetriever,
 } from '../retrieval/index.js';
-import { type EncoderIdentity, sameEncoderField } from '../core/embeddings.js';
 import type { Terminal } from './command.js';
 import { type EncoderFlags, encoderOf, encoderOptions } from './encoder-flags.js';
 import { numberIn, wholeNumber } from './number-flags.js';
@@ -163,7 +163,10 @@ async function denseSource(dir: string, flags: RetrieverFlags, terminal: Termina
   try {
     const encoder = await encoderOf({ ...flags }, corpus.encoder.name);
     try {
-      checkEncoder(corpus.encoder, encoder.identity);
+      sameEncoder(corpus.encoder, encoder.identity, {
+        whose: 'the corpus',
+        advice: 'queries have to be encoded as the passages were: name that encoder, or embed the corpus anew',
+      });
     } catch (error) {
       await encoder.close();
       throw error;
@@ -200,19 +203,5 @@ async function denseSource(dir: string, flags: RetrieverFlags, terminal: Termina
   } catch (error) {
     await corpus.close();
     throw error;
-  }
-}
-
-/** Vectors of two encoders, or of two prefixes, have nothing to say to each other (known-faults P29, P31). */
-function checkEncoder(expected: EncoderIdentity, got: EncoderIdentity): void {
-  for (const field of Object.keys(expected) as (keyof EncoderIdentity)[]) {
-    if (sameEncoderField(field, expected[field], got[field])) continue;
-    throw new ProfileMismatchError(
-      `encoder.${field}`,
-      canonicalJson(expected[field]),
-      canonicalJson(got[field]),
-      'queries have to be encoded as the passages were: name that encoder, or embed the corpus anew',
-      'the corpus',
-    );
   }
 }

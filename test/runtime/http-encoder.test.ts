@@ -3,7 +3,7 @@ import { spawn, spawnSync } from 'node:child_process';
 import { join } from 'node:path';
 import { test } from 'node:test';
 import { cachedEncoder, openHttpEncoder } from '../../runtime/index.js';
-import { sameEncoder } from '../../runtime/same-encoder.js';
+import { trainedEncoder } from '../../runtime/same-encoder.js';
 import { encoderIdentity, sameProbe } from '../../src/core/embeddings.js';
 import { answering } from '../support/answering.js';
 import { hopgate, hopgateJson } from '../support/cli.js';
@@ -75,12 +75,12 @@ test('its identity is what the probe texts get, steady under the noise of a serv
   // Elsewhere, without the cache: other figures, the same encoder.
   const elsewhere = await open({ cacheDir: await temporaryFolder() });
   assert.notEqual(elsewhere.identity.model_sha256, first.identity.model_sha256);
-  sameEncoder(first.identity, elsewhere.identity, 'drafter');
+  trainedEncoder(first.identity, elsewhere.identity, 'drafter');
   // P31: another model behind the same name.
   noise = 0.5;
   const swapped = await open();
   assert.ok(!sameProbe(swapped.identity.model_sha256, first.identity.model_sha256));
-  assert.throws(() => sameEncoder(first.identity, swapped.identity, 'drafter'), {
+  assert.throws(() => trainedEncoder(first.identity, swapped.identity, 'drafter'), {
     name: 'ProfileMismatchError',
     message: /^encoder\.model_sha256 differs: /,
   });
