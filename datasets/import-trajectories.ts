@@ -1,6 +1,5 @@
 import { open } from 'node:fs/promises';
 import { answerColumns, type AgentAnswer } from '../src/core/agent-answers.js';
-import { readArrow } from '../src/core/arrow.js';
 import { InputError } from '../src/core/errors.js';
 import { sha256 } from '../src/core/hash.js';
 import { readJsonl } from '../src/core/jsonl.js';
@@ -12,6 +11,7 @@ import { type GoldOutcome, onRetrievedPages, retrievedPages } from '../src/core/
 import { DATASET_SENTENCES, SPLITTER, splitSentences } from '../src/core/sentences.js';
 import { foldSpace } from '../src/core/text.js';
 import { type Loop, trajectoryColumns } from '../src/core/trajectories.js';
+import { type CompactLoop, type CompactLoops, foundSentences, loopsOfRecords } from '../src/core/written-loops.js';
 import { inputFiles } from './input-files.js';
 import type { IdSource, OpenedRecords } from './open-records.js';
 import { type Quarantine, makeQuarantine } from './quarantine.js';
@@ -85,12 +85,6 @@ interface Counts {
   gold: { [outcome in GoldOutcome]?: number };
 }
 
-/** What a trajectory is written from once its record's pages stand in the table. */
-interface Found {
-  loops: { query: string; sub_answer: string | null; found: [page: number, sentence: number, score: number][] }[];
-  stop: ReadTrajectory['stop'];
-}
-
 async function write(
   out: OutputFolder,
   files: readonly string[],
@@ -101,7 +95,7 @@ async function write(
   const read = (): AsyncGenerator<Imported> => importedRows(files, quarantine, options);
   const lookup = questions && (await questionLookup(questions, namesOf(read())));
   const counts: Counts = { questions: 0, loops: 0, documents: 0, pages: 0, sentences: 0, without_search: 0, stopped_by: {}, gold: {} };
-  const finished: Found[] = [];
+  const finished: CompactLoops[] = [];
   const answers = await open(out.temporary('answers.lines'), 'w');
   let splitter: string | undefined;
 
@@ -121,7 +115,7 @@ async function write(
         counts.documents += documents;
         counts.pages += record.pages.length;
         if (found.loops.length === 0) counts.without_search++;
-        else counts.stopped_by[found.stop] = (counts.stopped_by[found.stop] ?? 0) + 1;
+        else counts.stopped_by[found.stop_reason] = (counts.stopped_by[found.stop_reason] ?? 0) + 1;
         const answer: AgentAnswer = { question_id: record.question_id, row, answer: one.answer, transcript: one.transcript };
         await answers.write(`${JSON.stringify(answer)}\n`);
         yield record;
@@ -132,14 +126,10 @@ async function write(
   }
 
   async function* loops(): AsyncGenerator<Loop> {
-    const path = out.temporary(`records.${tables}`);
-    let at = 0;
-    for await (const record of tables === 'arrow' ? readArrow(path, recordColumns) : readJsonl(path, recordColumns)) {
-      for (const loop of full(record, finished[at++] as Found)) {
-        counts.loops++;
-        counts.sentences += loop.sentences.length;
-        yield loop;
-      }
+    for await (const loop of loopsOfRecords(out.temporary(`records.${tables}`), tables, finished)) {
+      counts.loops++;
+      counts.sentences += loop.sentences.length;
+      yield loop;
     }
   }
 
@@ -233,20 +223,20 @@ interface ImportContext {
 function imported(
   read: ReadTrajectory,
   { row, dataset, ids, lookup, counts }: ImportContext,
-): { record: HopRecord; found: Found; documents: number } {
+): { record: HopRecord; found: CompactLoops; documents: number } {
   const asked = lookup?.(read) ?? ownRecord(read, { row, dataset, ids });
   const met = retrievedPages();
   let documents = 0;
-  const loops = read.loops.map(({ query, subAnswer, documents: brought }): Found['loops'][number] => {
+  const loops = read.loops.map(({ query, subAnswer, documents: brought }): CompactLoop => {
     documents += brought.length;
     const sentences = met.bring(
       brought.map((one) => ({ ...one, sentences: 'sentences' in one ? one.sentences : splitSentences(one.text) })),
     );
-    return { query, sub_answer: subAnswer, found: sentences.map(({ page, sentence, score }) => [page, sentence, score]) };
+    return { query, sub_answer: subAnswer, found: foundSentences(sentences) };
   });
   const { record, gold } = onRetrievedPages({ ...asked, row }, met.pages);
   counts.gold[gold] = (counts.gold[gold] ?? 0) + 1;
-  return { record, found: { loops, stop: read.stop }, documents };
+  return { record, found: { loops, stop_reason: read.stop }, documents };
 }
 
 function ownRecord(read: ReadTrajectory, { row, dataset, ids }: Pick<ImportContext, 'row' | 'dataset' | 'ids'>): HopRecord {
@@ -289,21 +279,6 @@ function mixed(other: string): BadRecord {
     `got documents with ${other === SPLITTER ? 'text' : 'sentences'}, expected those of the file's first`,
     'loops',
   );
-}
-
-function full(record: HopRecord, { loops, stop }: Found): Loop[] {
-  return loops.map(({ query, sub_answer, found }, at) => ({
-    question_id: record.question_id,
-    row: record.row,
-    loop: at + 1,
-    query,
-    sub_answer,
-    sentences: found.map(([page, sentence, score]) => {
-      const { title, sentences } = record.pages[page] as HopRecord['pages'][number];
-      return { page, sentence, title, text: sentences[sentence] as string, score };
-    }),
-    stop_reason: at === loops.length - 1 ? stop : null,
-  }));
 }
 
 function nothingUsable(file: string, format: TrajectoryFormat, quarantine: Quarantine): InputError {

@@ -1,13 +1,12 @@
 import { z } from 'zod';
 import { answerColumns } from '../core/agent-answers.js';
-import { readArrow } from '../core/arrow.js';
 import { InputError } from '../core/errors.js';
-import { readJsonl } from '../core/jsonl.js';
 import type { OutputFolder, TableFormat } from '../core/output-folder.js';
 import { questionWork } from '../core/question-work.js';
 import { type HopRecord, recordColumns } from '../core/records.js';
 import { type GoldOutcome, type RetrievedPages, onRetrievedPages } from '../core/retrieved-pages.js';
 import { type Loop, STOP_REASONS, trajectoryColumns } from '../core/trajectories.js';
+import { foundSentences, loopsOfRecords } from '../core/written-loops.js';
 import { LanguageModelError, type Usage, addUsage, noUsage } from '../llm/index.js';
 import { type Bm25Options, type Retriever, RetrieverError, bm25Index, sentencePool } from '../retrieval/index.js';
 import { type Agent, type AgentEnd, type LoopOptions, searchQuestion } from './agent.js';
@@ -111,15 +110,10 @@ export async function writeRun(
   }
 
   async function* loops(): AsyncGenerator<Loop> {
-    const path = out.temporary(`records.${format}`);
-    let at = 0;
-    // Texts are taken from the table just written: neither the journal nor memory has to hold them for every question.
-    for await (const record of format === 'arrow' ? readArrow(path, recordColumns) : readJsonl(path, recordColumns)) {
-      for (const loop of full(record, finished[at++] as JournalEntry)) {
-        counts.loops++;
-        counts.sentences += loop.sentences.length;
-        yield loop;
-      }
+    for await (const loop of loopsOfRecords(out.temporary(`records.${format}`), format, finished)) {
+      counts.loops++;
+      counts.sentences += loop.sentences.length;
+      yield loop;
     }
   }
 
@@ -191,25 +185,10 @@ function compact(
     loops: loops.map(({ query, sub_answer, sentences }) => ({
       query,
       sub_answer,
-      found: sentences.map(({ page, sentence, score }) => [page, sentence, score]),
+      found: foundSentences(sentences),
     })),
     ...(answered && { answered }),
     ...(usage && { usage }),
     ...(counts && { counts }),
   };
-}
-
-function full(record: HopRecord, entry: JournalEntry): Loop[] {
-  return entry.loops.map(({ query, sub_answer, found }, at) => ({
-    question_id: record.question_id,
-    row: record.row,
-    loop: at + 1,
-    query,
-    sub_answer,
-    sentences: found.map(([page, sentence, score]) => {
-      const { title, sentences } = record.pages[page] as HopRecord['pages'][number];
-      return { page, sentence, title, text: sentences[sentence] as string, score };
-    }),
-    stop_reason: at === entry.loops.length - 1 ? entry.stop_reason : null,
-  }));
 }
