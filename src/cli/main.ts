@@ -1,5 +1,5 @@
 #!/usr/bin/env node
-import { CheckFailedError, InputError, fromSystem } from '../core/errors.js';
+import { CheckFailedError, InputError, StoppedError, fromSystem } from '../core/errors.js';
 import { main } from './run.js';
 
 try {
@@ -9,7 +9,7 @@ try {
   if (error instanceof InputError) {
     process.stderr.write(`hopgate: ${error.message}\n`);
     process.exitCode = 2;
-  } else if (error instanceof CheckFailedError) {
+  } else if (error instanceof CheckFailedError || error instanceof StoppedError) {
     process.stderr.write(`hopgate: ${error.message}\n`);
     process.exitCode = 1;
   } else {

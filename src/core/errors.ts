@@ -41,6 +41,17 @@ export class CheckFailedError extends Error {
   }
 }
 
+/**
+ * Something that a run depends on gave out for now, such as a server or a disk, and not its input: exit code 1, and what the run has is kept,
+ * so that `--resume` goes on.
+ */
+export class StoppedError extends Error {
+  constructor(message: string) {
+    super(message);
+    this.name = 'StoppedError';
+  }
+}
+
 export function placeText(place: Place): string {
   const parts: string[] = [];
   if (place.file !== undefined) parts.push(place.file);

@@ -1,6 +1,7 @@
 import { readFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { z } from 'zod';
+import { StoppedError } from '../core/errors.js';
 import { canonicalJson, sha256 } from '../core/hash.js';
 import type { Json } from '../core/manifest.js';
 import { writeFileAtomic } from '../core/output-folder.js';
@@ -8,7 +9,7 @@ import type { ChatReply, ChatRequest } from './language-model.js';
 
 /** Replies of one model on the disk, one file each. Any number of processes may use one folder. */
 export interface ReplyCache {
-  /** Undefined where there is none, or a damaged one, which is then made again. */
+  /** Undefined where there is none, or a damaged one, which is then made again. Throws StoppedError where the disk does not give it. */
   get(key: string): Promise<ChatReply | undefined>;
   /** Whole or not at all, and there for every process once it is done. */
   put(key: string, reply: ChatReply): Promise<void>;
@@ -52,7 +53,11 @@ export function openReplyCache(cacheDir: string): ReplyCache {
   const pathOf = (key: string): string => join(cacheDir, 'replies', key.slice(0, 2), `${key}.json`);
   return {
     get: async (key) => {
-      const text = await readFile(pathOf(key), 'utf8').catch(() => undefined);
+      const text = await readFile(pathOf(key), 'utf8').catch((error: NodeJS.ErrnoException) => {
+        if (error.code === 'ENOENT') return undefined;
+        // What cannot be read may have been paid already, and is not paid again unasked.
+        throw new StoppedError(`${pathOf(key)}: a kept reply that cannot be read (${error.message})`);
+      });
       return text === undefined ? undefined : whole(key, text);
     },
     put: (key, reply) => {

@@ -1,5 +1,5 @@
 import assert from 'node:assert/strict';
-import { readFile, readdir, writeFile } from 'node:fs/promises';
+import { mkdir, readFile, readdir, rm, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { test } from 'node:test';
 import { setTimeout as wait } from 'node:timers/promises';
@@ -129,6 +129,22 @@ test('a damaged entry is made again, at whatever byte it was damaged', async () 
     assert.equal(model.requests.length, at + 2, `damage ${at}`);
     assert.deepEqual(await readFile(path), whole);
   }
+});
+
+test('a kept reply that cannot be read is an error with its path, and is not paid again', async () => {
+  const folder = await temporaryFolder();
+  const model = echo();
+  const paid = paidModel(model, { cache: openReplyCache(folder), budget: openBudget() });
+  await paid.chat(ask('a'));
+  const path = join(folder, (await readdir(folder, { recursive: true })).find((name) => name.endsWith('.json')) as string);
+  // A folder in its place: what no permission and a broken disk are too, an error other than that it is missing.
+  await rm(path);
+  await mkdir(path);
+  await assert.rejects(paid.chat(ask('a')), {
+    name: 'StoppedError',
+    message: `${path}: a kept reply that cannot be read (EISDIR: illegal operation on a directory, read)`,
+  });
+  assert.equal(model.requests.length, 1);
 });
 
 test('neither key nor address is in any file of the cache', async (t) => {
