@@ -2,7 +2,8 @@ import { stat } from 'node:fs/promises';
 import { availableParallelism } from 'node:os';
 import { z } from 'zod';
 import { InputError, fromSystem } from '../core/errors.js';
-import { canonicalJson, hashFile, sha256 } from '../core/hash.js';
+import { canonicalJson, sha256 } from '../core/hash.js';
+import { ggufSha256 } from './gguf-parts.js';
 import { type ChatReply, type ChatRequest, type LanguageModel, LanguageModelError, type TokenLogprob } from './language-model.js';
 import { limiter } from './limiter.js';
 import {
@@ -62,7 +63,7 @@ export async function openGgufModel(path: string, options: GgufModelOptions): Pr
   const { template, named, trained } = await describeGguf(library, path);
   const contextTokens = Math.min(options.contextTokens ?? 4096, trained);
   const llama = await openLlama(library, options.gpu ?? true);
-  const { sha256: modelSha256 } = await hashFile(path);
+  const modelSha256 = await ggufSha256(path);
   const inTurn = limiter(1);
   let opened: Promise<Loaded> | undefined;
   const loaded = (): Promise<Loaded> =>
