@@ -1,7 +1,7 @@
 import { CLAIM_ROLES, type Claim } from '../src/core/claims.js';
 import { splitSentences } from '../src/core/sentences.js';
 import { foldSpace } from '../src/core/text.js';
-import { CLAIM_FIELDS, type ClaimField } from '../src/prompts/index.js';
+import { CLAIM_FIELDS, type ClaimField, spoken } from '../src/prompts/index.js';
 import { jsonIn } from './lenient-json.js';
 
 /** Why a question has the one fallback claim instead of the model's, or none. */
@@ -36,7 +36,7 @@ const MAX_LENGTH = 20_000;
  * makes none. No claim's `expected_claim` is ever empty. Never throws.
  */
 export function parseClaims(reply: string, question: string): ParsedClaims {
-  const text = spoken(reply);
+  const text = spoken(reply.slice(0, MAX_LENGTH).toWellFormed());
   if (text.replace(/```[a-z]*/gi, '').trim() === '') return { claims: [], reading: 'none', fallback: 'empty_reply' };
   const plain = plainClaims(text);
   if (plain) return { claims: plain, reading: 'plain', fallback: null };
@@ -52,16 +52,6 @@ export function parseClaims(reply: string, question: string): ParsedClaims {
     reading: 'fallback',
     fallback,
   };
-}
-
-/** The reply without what a model thinks aloud, and without the markers of its template. */
-function spoken(reply: string): string {
-  return reply
-    .slice(0, MAX_LENGTH)
-    .toWellFormed()
-    .replace(/<think>[^]*?<\/think>/g, '')
-    .replace(/<\|[^|<>]{0,40}\|>|<\/?s>/g, '')
-    .trim();
 }
 
 /** The list that was asked for, as it is or as the schema wraps it; undefined where anything about it is otherwise. */
@@ -80,8 +70,7 @@ function plainClaims(text: string): SaidClaim[] | undefined {
     if (!FIELDS.every((name) => typeof item[name] === 'string')) return undefined;
     const said = Object.fromEntries(FIELDS.map((name) => [name, plainText(item[name] as string)])) as { [name in ClaimField]: string };
     const role = CLAIM_ROLES.find((one) => one === said.role);
-    if (role === undefined || said.expected_claim === '' || FIELDS.some((name) => name !== 'role' && isPlaceholder(said[name])))
-      return undefined;
+    if (role === undefined || said.expected_claim === '' || FIELDS.some((name) => isNoValue(name, said))) return undefined;
     claims.push({ ...claimFields(said), role });
   }
   return claims;
@@ -156,10 +145,11 @@ function claimOf(value: Fields, cut: boolean): Said[] {
       if (key === undefined) continue;
       present.add(name);
       const text = plainText(textOf(value[key]));
-      if (text !== '' && (name === 'role' || !isPlaceholder(text))) said[name] = text;
+      if (text !== '' && (name === 'role' || name === 'target_entity' || !isPlaceholder(text))) said[name] = text;
       break;
     }
   }
+  if (isPlaceholder(said.target_entity) && !isNamed(said.target_entity, said.expected_claim)) said.target_entity = '';
   if (cut && present.size < FIELDS.length) return [];
   if (said.expected_claim === '') {
     const parts = new Set([said.target_entity, said.expected_target].filter((one) => one !== ''));
@@ -259,6 +249,16 @@ function isPlaceholder(text: string): boolean {
     .replace(/^[<[{(]+|[>\]})]+$/g, '')
     .trim();
   return !hasWord(word) || PLACEHOLDERS.has(word) || PLACEHOLDERS.has(word.replace(/[\s-]+/g, '_')) || /^<[^<>]*>$/.test(text);
+}
+
+function isNoValue(name: ClaimField, said: Said): boolean {
+  if (name === 'role' || !isPlaceholder(said[name])) return false;
+  return name !== 'target_entity' || !isNamed(said.target_entity, said.expected_claim);
+}
+
+/** Pages may be called Text, Unknown or None: a claim that names such a page, with its capital, means it. */
+function isNamed(entity: string, claim: string): boolean {
+  return /^\p{Lu}/u.test(entity) && ` ${claim} `.split(/[^\p{L}\p{N}/]+/u).includes(entity);
 }
 
 /** The first sentence of a reply without fences, brackets and quotes, at most its first line that has a word; '' where none has. */

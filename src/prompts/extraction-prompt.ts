@@ -1,5 +1,6 @@
 import { canonicalJson, sha256 } from '../core/hash.js';
 import type { ChatContents } from './chat-encoder.js';
+import { spoken } from './spoken.js';
 import { type CountTokens, TEMPLATE_TOKENS, cutToFit } from './token-count.js';
 import { promptLine } from './verifier-prompt.js';
 
@@ -41,10 +42,10 @@ export async function fittedExtraction(
   return { contents: extractionContents(question, fitted), cut: fitted.length < evidence.length };
 }
 
-/** The answer in a reply: its first line that is not empty, without an answer cue that is written again. */
+/** The answer in a reply, thoughts left out: its first line that is not empty, without an answer cue that is written again. */
 export function answerOf(reply: string): string {
   const line =
-    reply
+    spoken(reply)
       .split('\n')
       .map((one) => one.trim())
       .find((one) => one !== '' && !/^(?:final )?answer\s*:$/i.test(one)) ?? '';

@@ -21,10 +21,13 @@ export { flareConclusion, flareSentence, flareSha256 } from './flare-prompt.js';
 export { chatLayout } from './chat-template.js';
 export { type HeadFields, type HeadTask, headContents, headEvidence, headPromptSha256, headText } from './head-prompts.js';
 export {
+  type FittedJudgement,
+  JUDGE_INPUT_TOKENS,
   JUDGE_READS,
   JUDGE_WORDS,
   type JudgeReads,
   type JudgedState,
+  fittedJudge,
   judgeCanaries,
   judgeContents,
   judgePromptSha256,
@@ -42,6 +45,7 @@ export {
   selfAskSha256,
   selfAskStep,
 } from './self-ask-prompt.js';
+export { spoken } from './spoken.js';
 export { type CountTokens, TEMPLATE_TOKENS, cutToFit, estimateTokens } from './token-count.js';
 export { type AddedToken, type TextTokenizer, openTextTokenizer } from './tokenizer.js';
 export { tokenizerFolder } from './tokenizer-folder.js';

@@ -1,6 +1,7 @@
 import { canonicalJson, sha256 } from '../core/hash.js';
 import type { ChatContents } from './chat-encoder.js';
 import { NO_ANSWER } from './self-ask-prompt.js';
+import { type CountTokens, TEMPLATE_TOKENS, cutToFit } from './token-count.js';
 import { promptLine } from './verifier-prompt.js';
 
 /** What a prompt judge knows after some loops: no claim, no gold label. */
@@ -25,19 +26,47 @@ const NAMES = { subQuestion: 'Sub-question', subAnswer: 'Sub-answer', query: 'Lo
 /** The two sides of a verdict, in lower case: which word fires is said here alone. */
 export const JUDGE_WORDS = { fires: 'yes', goesOn: 'no' } as const;
 
+/** Tokens of a prompt: as many as the extractor's, so that both see the same of a long run, within a context of 4,096. */
+export const JUDGE_INPUT_TOKENS = 4000;
+
 /** System message and user turn of the zero-shot judge (method.md §8). */
-export function judgeContents({ question, steps }: JudgedState, reads: JudgeReads): ChatContents {
-  const found =
+export function judgeContents(state: JudgedState, reads: JudgeReads): ChatContents {
+  return contentsOf(state.question, foundIn(state, reads));
+}
+
+export interface FittedJudgement {
+  contents: ChatContents;
+  /** The end of what was found was cut off. */
+  cut: boolean;
+}
+
+/** The judge's prompt within `limit` tokens: only what was found is cut, at its end, between words. */
+export async function fittedJudge(
+  state: JudgedState,
+  reads: JudgeReads,
+  { limit = JUDGE_INPUT_TOKENS, count }: { limit?: number | undefined; count: CountTokens },
+): Promise<FittedJudgement> {
+  const found = foundIn(state, reads);
+  const fitted = await cutToFit(found, limit, async (some) => {
+    const { system, user } = contentsOf(state.question, some);
+    return (await count(system)) + (await count(user)) + TEMPLATE_TOKENS;
+  });
+  return { contents: contentsOf(state.question, fitted), cut: fitted.length < found.length };
+}
+
+function contentsOf(question: string, found: string): ChatContents {
+  return { system: SYSTEM, user: [promptLine(NAMES.question, question), found === '' ? NOTHING : found, ASK].join('\n') };
+}
+
+function foundIn({ steps }: JudgedState, reads: JudgeReads): string {
+  const lines =
     reads === 'sub_answers'
       ? steps.flatMap(({ query, answer }) => [promptLine(NAMES.subQuestion, query), promptLine(NAMES.subAnswer, answer ?? NO_ANSWER)])
       : steps.flatMap(({ query, sentences }) => [
           promptLine(NAMES.query, query),
           ...sentences.map(({ title, text }) => promptLine(`[${title.trim()}]`, text)),
         ]);
-  return {
-    system: SYSTEM,
-    user: [promptLine(NAMES.question, question), ...(found.length > 0 ? found : [NOTHING]), ASK].join('\n'),
-  };
+  return lines.join('\n');
 }
 
 /** States of which the first is obviously sufficient and the second obviously not: a judge has to put them in this order (known fault P23). */

@@ -90,6 +90,8 @@ export const REPLY_CASES: readonly ReplyCase[] = [
     reply: `{\n  "target_entity": "Salt Road",\n  "role": "bridge_title",${'\n  "role": "bridge_title",'.repeat(20)}\n  "ro`,
     fallback: 'cut_off',
   },
+  { name: 'a page whose name is a placeholder elsewhere', reply: '[{"target_entity": "Unknown", "expected_target": "None", "role": "bridge_title", "answer_type": "person", "expected_claim": "The film Unknown was directed by someone."}, {"target_entity": "Text", "expected_claim": "A text names it."}, {"target_entity": "unknown", "expected_claim": "It is unknown."}]', claims: ['Unknown||bridge_title|person|The film Unknown was directed by someone.', '||bridge_title||A text names it.', '||answer_node||It is unknown.'] },
+  { name: 'a placeholder for claim and page', reply: '[{"target_entity": "Text", "expected_claim": "Text"}]', fallback: 'no_claim' },
   { name: 'an empty list', reply: '[]', fallback: 'no_claim' },
   { name: 'an empty object', reply: '{}', fallback: 'no_claim' },
   { name: 'a list of numbers', reply: '[1, 2, 3]', fallback: 'no_claim' },
@@ -101,5 +103,7 @@ export const REPLY_CASES: readonly ReplyCase[] = [
   { name: 'white space', reply: ' \n\t ', fallback: 'empty_reply' },
   { name: 'an empty fence', reply: '```json\n```', fallback: 'empty_reply' },
   { name: 'thoughts alone', reply: '<think>Salt Road…</think>', fallback: 'empty_reply' },
+  { name: 'thoughts that are cut off', reply: '<think>Salt Road is a film, so', fallback: 'empty_reply' },
+  { name: 'thoughts that the prompt began', reply: `The pages are ["Salt Road"].\n</think>\n[${a}, ${b}]`, claims: [A, B] },
   { name: 'a marker alone', reply: '<|im_end|>', fallback: 'empty_reply' },
 ]; // prettier-ignore

@@ -61,6 +61,10 @@ test('the answer is the first line that is not empty, without a repeated cue', (
     ['Final answer: 12 May', '12 May'],
     ['', ''],
     [' \n ', ''],
+    // Reasoning models, whose thoughts are no answer: closed, cut off, begun by the prompt.
+    ['<think>\nIs it Orr?\n</think>\n\nVelm', 'Velm'],
+    ['<think>\nIs it Orr? Or', ''],
+    ['Is it Orr?\n</think>\nAnswer: Velm<|im_end|>', 'Velm'],
   ] as const)
     assert.equal(answerOf(reply), answer);
 });
