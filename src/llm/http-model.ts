@@ -1,6 +1,6 @@
 import { z } from 'zod';
 import { shown } from '../core/errors.js';
-import { type ChatReply, type ChatRequest, type LanguageModel, LanguageModelError } from './language-model.js';
+import { type ChatReply, type ChatRequest, type LanguageModel, LanguageModelError, NoLogprobsError } from './language-model.js';
 import { PostError, type PostOptions, postJson, serviceAddress } from './post-json.js';
 import { type ServerToken, alignedLogprobs } from './reply-tokens.js';
 import { firstStop } from './stop-strings.js';
@@ -67,6 +67,8 @@ export function openHttpModel(options: HttpModelOptions): LanguageModel {
         limitName = 'max_completion_tokens';
         return ask(request, signal);
       }
+      if (request.logprobs !== undefined && (error.status === 400 || error.status === 422) && /logprob/i.test(error.message))
+        throw new NoLogprobsError(error.message);
       const refused = schema && request.schema !== undefined && (error.status === 400 || error.status === 422);
       throw new LanguageModelError(
         refused && /response_format|json_schema|schema|grammar|guided/i.test(error.message)
@@ -149,11 +151,11 @@ function tokensOf(
 ): readonly ServerToken[] {
   const content = logprobs?.content ?? [];
   if (content.length === 0 && text !== '')
-    throw new LanguageModelError(
+    throw new NoLogprobsError(
       `${address}: a reply without log-probabilities of its tokens, which were asked for; not every server gives them`,
     );
   if (top > 0 && content.some((one) => (one.top_logprobs ?? []).length === 0))
-    throw new LanguageModelError(`${address}: a reply without the ${top} most probable tokens at each place, which were asked for`);
+    throw new NoLogprobsError(`${address}: a reply without the ${top} most probable tokens at each place, which were asked for`);
   return content.map((one) => ({
     token: one.token,
     bytes: one.bytes ?? null,

@@ -5,6 +5,7 @@ export {
   type ChatRequest,
   type LanguageModel,
   LanguageModelError,
+  NoLogprobsError,
   type TokenLogprob,
   type Usage,
 } from './language-model.js';

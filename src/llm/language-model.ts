@@ -16,7 +16,7 @@ export interface ChatRequest {
   stop?: readonly string[] | undefined;
   /**
    * Asks for the log-probability of every new token, with this many of the most probable tokens at its place (0: its own alone). A model
-   * that cannot give them throws LanguageModelError.
+   * that cannot give them throws NoLogprobsError.
    */
   logprobs?: number | undefined;
   /** JSON schema that the reply has to follow, where the model can constrain its output (`LanguageModel.constrains`); elsewhere it is passed over. */
@@ -67,6 +67,14 @@ export class LanguageModelError extends Error {
     super(message);
     this.name = 'LanguageModelError';
     this.took = took;
+  }
+}
+
+/** The model gives no log-probabilities though asked for them: no call of this kind to it will ever do. */
+export class NoLogprobsError extends LanguageModelError {
+  constructor(message: string) {
+    super(message);
+    this.name = 'NoLogprobsError';
   }
 }
 

@@ -24,7 +24,7 @@ export function alignedLogprobs(address: string, text: string, tokens: readonly 
   for (const one of tokens) {
     if (at === text.length) break;
     const own = one.bytes === null ? one.token : decoder.decode(Uint8Array.from(one.bytes), { stream: true });
-    const end = endOf(text, at, own);
+    const end = endOf(text, at, own) ?? (one.bytes === null ? endOf(text, at, unmarked(own)) : undefined);
     if (end === undefined)
       throw new LanguageModelError(
         `${address}: log-probabilities of other tokens than those of the reply (${shown(one.token, 40)} where it has ${shown(text.slice(at), 40)})`,
@@ -40,9 +40,16 @@ export function alignedLogprobs(address: string, text: string, tokens: readonly 
   return aligned;
 }
 
+/** A name as it stands in the vocabulary, with the blanks and line breaks that its first marks stand for. */
+function unmarked(name: string): string {
+  return name.replace(/^[▁ĠĊ]+/u, (marks) => marks.replace(/[▁Ġ]/gu, ' ').replace(/Ċ/gu, '\n'));
+}
+
 function endOf(text: string, at: number, own: string): number | undefined {
   // A part of a character, by itself no text: what follows takes it up.
   if (own === '' || own.includes('\ufffd') || /^<0x[0-9A-Fa-f]{2}>$/.test(own)) return at;
+  // A blank that the reply does not have here is none that stands further on.
+  if (own.trim() === '' && !text.startsWith(own, at) && text.slice(at).trim() !== '') return at;
   const found = text.indexOf(own, at);
   if (found >= 0 && found - at <= LARGEST_GAP) return found + own.length;
   // The text was cut at a stop string within this token, or its leading blank left out.

@@ -74,6 +74,26 @@ test('log-probabilities are one entry a token, their texts joined the reply, wha
   assert.deepEqual([server.requests[0]?.logprobs, server.requests[0]?.top_logprobs], [true, 1]);
 });
 
+test('names as they stand in the vocabulary, with marks for their blanks, are those of the reply', async (t) => {
+  const replies: [string, string[], string[]][] = [
+    ['Yes', ['▁Yes'], ['Yes']],
+    [' Yes.', ['ĠYes', '.'], [' Yes', '.']],
+    ['It is\nso', ['It', 'Ġis', 'Ċ', 'so'], ['It', ' is', '\n', 'so']],
+    ['Yes it is', ['▁', 'Yes', '▁it', '▁is'], ['', 'Yes', ' it', ' is']],
+    ['Yes ▁ Ġ', ['Yes', ' ▁', ' Ġ'], ['Yes', ' ▁', ' Ġ']],
+  ];
+  const server = await serveChat(t, (_, number) => {
+    const [text, names] = replies[number] as [string, string[], string[]];
+    return completion(text, { logprobs: { content: names.map((token) => ({ token, logprob: -1, bytes: null, top_logprobs: [] })) } });
+  });
+  const model = openHttpModel({ url: server.url, model: 'm', ...QUICK });
+  for (const [, , tokens] of replies)
+    assert.deepEqual(
+      (await model.chat({ ...REQUEST, logprobs: 0 })).logprobs?.map(({ token }) => token),
+      tokens,
+    );
+});
+
 test('log-probabilities that are missing though asked for, or those of another text, are an error that says so', async (t) => {
   const entry = (token: string): object => ({ token, logprob: -1, bytes: null, top_logprobs: [] });
   const replies = [
@@ -82,18 +102,22 @@ test('log-probabilities that are missing though asked for, or those of another t
     completion('Paris', { logprobs: { content: [entry('Paris')] } }),
     completion('Paris', { logprobs: { content: [entry('London')] } }),
     completion('Paris', { logprobs: { content: [entry('Par')] } }),
+    refusal(400, 'logprobs is not supported'),
+    refusal(400, 'another reason'),
   ];
   const server = await serveChat(t, (_, number) => replies[number] as object);
   const model = openHttpModel({ url: server.url, model: 'm', ...QUICK });
   const address = `${server.url}/v1/chat/completions`;
-  const rejects = (logprobs: number, message: string): Promise<void> =>
-    assert.rejects(model.chat({ ...REQUEST, logprobs }), { name: 'LanguageModelError', message: `${address}: ${message}` });
+  const rejects = (logprobs: number, message: string, name = 'LanguageModelError'): Promise<void> =>
+    assert.rejects(model.chat({ ...REQUEST, logprobs }), { name, message: `${address}: ${message}` });
   const missing = 'a reply without log-probabilities of its tokens, which were asked for; not every server gives them';
-  await rejects(0, missing);
-  await rejects(0, missing);
-  await rejects(2, 'a reply without the 2 most probable tokens at each place, which were asked for');
+  await rejects(0, missing, 'NoLogprobsError');
+  await rejects(0, missing, 'NoLogprobsError');
+  await rejects(2, 'a reply without the 2 most probable tokens at each place, which were asked for', 'NoLogprobsError');
   await rejects(0, 'log-probabilities of other tokens than those of the reply ("London" where it has "Paris")');
   await rejects(0, 'log-probabilities of 1 tokens, which end before "is"');
+  await rejects(0, 'status 400: "logprobs is not supported"', 'NoLogprobsError');
+  await rejects(0, 'status 400: "another reason"');
 });
 
 test('429 and 5xx are sent again within their bound, after what Retry-After asks for, and nothing else is', async (t) => {
