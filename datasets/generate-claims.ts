@@ -3,6 +3,7 @@ import { z } from 'zod';
 import { type Claim, type ClaimQuality, claimColumns, claimQualityColumns } from '../src/core/claims.js';
 import { InputError } from '../src/core/errors.js';
 import { evidenceLines } from '../src/core/evidence-lines.js';
+import type { Fidelity } from '../src/core/fidelity.js';
 import { type Json, type Manifest, readManifest } from '../src/core/manifest.js';
 import { type OutputFolder, type TableFormat, openOutputFolder } from '../src/core/output-folder.js';
 import type { OnProgress } from '../src/core/progress.js';
@@ -245,11 +246,15 @@ async function finished(
       model: model.identity,
       prompt_sha256: promptSha256,
       after_loop: afterLoop ?? null,
-      fidelity: 'approx',
-      fidelity_note: 'own wording of the prompt, and the model that was given, for the papers’ prompt and Qwen2.5-3B-Instruct',
+      ...FIDELITY,
     },
   });
 }
+
+const FIDELITY: Fidelity = {
+  fidelity: 'approximate',
+  fidelity_note: 'own wording of the prompt, and the model that was given, for the papers’ prompt and Qwen2.5-3B-Instruct',
+};
 
 type JournalEntry = z.infer<typeof journalEntry>;
 const journalEntry = z.strictObject({

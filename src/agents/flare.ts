@@ -1,8 +1,9 @@
-import { InputError } from '../core/errors.js';
+import { InputError, StoppedError } from '../core/errors.js';
+import type { Fidelity } from '../core/fidelity.js';
 import { SPLITTER, splitSentences } from '../core/sentences.js';
 import { words } from '../core/text.js';
 import type { RetrievedSentence, StopReason } from '../core/trajectories.js';
-import { type ChatReply, type LanguageModel, LanguageModelError, metered } from '../llm/index.js';
+import { type ChatReply, type LanguageModel, LanguageModelError, NoLogprobsError, metered } from '../llm/index.js';
 import { flareConclusion, flareSentence, flareSha256 } from '../prompts/index.js';
 import type { Agent, AgentEnd, AgentLoop, AgentTools } from './agent.js';
 
@@ -36,7 +37,7 @@ export function draginAgent(model: LanguageModel, options: FlareOptions = {}): A
   });
 }
 
-function agent(name: string, model: LanguageModel, beta: number, fidelity: { fidelity: string; fidelity_note: string }): Agent {
+function agent(name: string, model: LanguageModel, beta: number, fidelity: Fidelity): Agent {
   if (!(beta > 0 && beta <= 1)) throw new RangeError(`beta: got ${beta}, expected a probability in (0, 1]`);
   return {
     name,
@@ -61,7 +62,10 @@ async function requireLogprobs(name: string, model: LanguageModel, signal: Abort
   try {
     reply = await model.chat({ messages: [{ role: 'user', content: 'Say yes.' }], maxTokens: 1, logprobs: 0 }, { signal });
   } catch (error) {
-    if (error instanceof LanguageModelError) throw new InputError(`${message} (${error.message})`);
+    if (error instanceof NoLogprobsError) throw new InputError(`${message} (${error.message})`);
+    // A server that is down now may answer on the next try.
+    if (error instanceof LanguageModelError)
+      throw new StoppedError(`--agent ${name}: ${error.message}; the same command with --resume tries again`);
     throw error;
   }
   if (reply.logprobs === null) throw new InputError(message);
@@ -145,14 +149,18 @@ function firstSentence(reply: ChatReply): Sentence | null {
   if (start === -1) return null;
   const [line = ''] = reply.text.slice(start).split('\n');
   const text = splitSentences(line)[0] ?? line.trim();
-  if (reply.logprobs === null) throw new LanguageModelError('got a reply without the log-probabilities that were asked for');
+  if (reply.logprobs === null) throw new NoLogprobsError('got a reply without the log-probabilities that were asked for');
   // Where the splitter changed white space inside the sentence it is not found, and the line's tokens are taken.
   const end = start + (line.startsWith(text) ? text.length : line.length);
-  let [at, lowest] = [0, 0];
+  let [at, lowest, withoutText] = [0, 0, 0];
   for (const { token, logprob } of reply.logprobs) {
     if (at >= end) break;
     at += token.length;
-    if (at > start) lowest = Math.min(lowest, logprob);
+    withoutText = Math.min(withoutText, logprob);
+    // A part of a character stands with the token that has the whole one.
+    if (token === '') continue;
+    if (at > start) lowest = Math.min(lowest, withoutText);
+    withoutText = 0;
   }
   return { text, lowest };
 }

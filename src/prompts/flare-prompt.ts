@@ -26,11 +26,17 @@ export function flareSentence(
   };
 }
 
-/** The answer that a sentence concludes with; undefined where it concludes nothing. */
+/** The answer that a sentence concludes with; undefined where it concludes nothing, or says that there is no answer yet. */
 export function flareConclusion(sentence: string): string | undefined {
   const said = /\banswer(?:\s+to\s+the\s+question)?\s+is\b\s*[:：]?(.*)$/isu.exec(sentence);
-  return said ? (said[1] as string).trim().replace(/^["'“”*`_\s]+|["'“”*`_\s.]+$/gu, '') : undefined;
+  if (!said) return undefined;
+  const answer = (said[1] as string).trim().replace(/^["'“”*`_\s]+|["'“”*`_\s.]+$/gu, '');
+  return !/[\p{L}\p{N}]/u.test(answer) || NOT_KNOWN.test(answer) ? undefined : answer;
 }
+
+/** What is said in place of an answer, in small letters behind its first word: titles like Not Fade Away and Unknown Pleasures are answers. */
+const NOT_KNOWN =
+  /^(?:(?:[Ss]till|[Yy]et|[Cc]urrently) )?(?:[Nn]ot (?:yet |currently |explicitly |directly )*(?:known|clear|given|stated|said|mentioned|found|available|provided|specified|certain|determined|possible|here|in the|enough)\b|(?:[Uu]nknown|[Uu]nclear|[Uu]ncertain|[Uu]navailable|[Uu]nspecified)(?:$|[^\p{L} ]| [\p{Ll}(]))/u;
 
 /** sha256 of everything that is written around a question, its text and what was found. */
 export function flareSha256(): string {

@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { type AgentEnd, draginAgent, flareAgent, searchQuestion } from '../../src/agents/index.js';
 import type { Loop } from '../../src/core/trajectories.js';
-import { type ChatRequest, LanguageModelError } from '../../src/llm/index.js';
+import { type ChatRequest, LanguageModelError, NoLogprobsError } from '../../src/llm/index.js';
 import { bm25Index, sentencePool } from '../../src/retrieval/index.js';
 import { type Scripted, type ScriptedModel, scriptedModel } from '../support/scripted-model.js';
 import { recordOf } from '../support/trajectories.js';
@@ -65,6 +65,29 @@ test('a token at the threshold is no trigger, and one behind the first sentence 
   assert.deepEqual([loops.length, end.stop_reason, end.answered?.answer], [0, 'finished', 'Elland']);
 });
 
+test('a character of several tokens is as improbable as the least of them, at the start of a sentence too', async () => {
+  const tokens: [string, number][] = [
+    ['', 0.01],
+    ['', 0.99],
+    ['東', 0.99],
+    ['京。', 0.99],
+    ['', 0.001],
+    ['大', 0.99],
+  ];
+  const logprobs = tokens.map(([token, p]) => ({ token, logprob: Math.log(p), top: [] }));
+  const model = inOrder(
+    { text: '東京。\n大', logprobs: [...logprobs.slice(0, 4), { token: '\n', logprob: 0, top: [] }, ...logprobs.slice(4)] },
+    '',
+    '',
+  );
+  const { loops, end } = await run(model, { budget: 1 });
+  assert.deepEqual(
+    loops.map(({ query }) => query),
+    ['東京。'],
+  );
+  assert.match(String(end.answered?.transcript), /least probable token 0\.0100\)/);
+});
+
 test('DRAGIN-approx is the same loop at 0.6, marked as approximate with what differs', async () => {
   const script = (): Scripted[] => [words('The answer is Tarn.', 0.5), words('The answer is Orr.', 0.9)];
   assert.deepEqual(
@@ -103,9 +126,14 @@ test('every end has its name: the limit of sentences, the budget, a sentence aga
 test('a model without log-probabilities is refused before the first question', async () => {
   const prefix = '--agent flare: needs the log-probabilities of tokens, and the language model gives none';
   await assert.rejects(async () => flareAgent(inOrder('yes')).prepare?.(), { name: 'InputError', message: prefix });
-  await assert.rejects(async () => flareAgent(inOrder(new LanguageModelError('logprobs is not supported'))).prepare?.(), {
+  await assert.rejects(async () => flareAgent(inOrder(new NoLogprobsError('logprobs is not supported'))).prepare?.(), {
     name: 'InputError',
     message: `${prefix} (logprobs is not supported)`,
+  });
+  // A server that is down says nothing of log-probabilities.
+  await assert.rejects(async () => draginAgent(inOrder(new LanguageModelError('no answer within 2 s'))).prepare?.(), {
+    name: 'StoppedError',
+    message: '--agent dragin: no answer within 2 s; the same command with --resume tries again',
   });
   await flareAgent(inOrder(words('yes', 0.9))).prepare?.();
 });

@@ -111,7 +111,7 @@ test('one call a question, greedy, of at most 256 new tokens, from the question 
 
 test('P103: the manifest says how near the claims are to the papers’, and with which prompt and model they were made', async () => {
   const { manifest, model } = await generated(() => listOf('A'));
-  assert.equal(manifest.details.fidelity, 'approx');
+  assert.equal(manifest.details.fidelity, 'approximate');
   assert.match(String(manifest.details.fidelity_note), /own wording of the prompt/);
   assert.equal(manifest.details.prompt_sha256, claimPromptSha256());
   assert.deepEqual([manifest.details.model, manifest.options.llm], [model.identity, model.identity]);
