@@ -56,6 +56,8 @@ export interface Decider {
    * Returns counts and warnings for the manifest.
    */
   prepare?(questions: AsyncIterable<Omit<DecidedQuestion, 'claims'>>, options?: { signal?: AbortSignal | undefined }): Promise<Preparation>;
+  /** What a person has to be told of the sums of its decisions' `counts`; for the manifest. */
+  warnings?(counts: { readonly [name: string]: number }): string[];
   decide(input: DeciderInput): Promise<Decision | Excluded>;
 }
 

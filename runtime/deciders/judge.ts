@@ -1,13 +1,15 @@
-import { CheckFailedError, InputError } from '../../src/core/errors.js';
+import { CheckFailedError, InputError, StoppedError } from '../../src/core/errors.js';
 import type { HopRecord } from '../../src/core/records.js';
 import type { Loop } from '../../src/core/trajectories.js';
-import { type LanguageModel, LanguageModelError, type TokenLogprob, metered } from '../../src/llm/index.js';
+import { type LanguageModel, LanguageModelError, NoLogprobsError, type TokenLogprob, metered } from '../../src/llm/index.js';
 import {
+  JUDGE_INPUT_TOKENS,
   JUDGE_WORDS,
   type JudgeReads,
   type JudgedState,
+  estimateTokens,
+  fittedJudge,
   judgeCanaries,
-  judgeContents,
   judgePromptSha256,
 } from '../../src/prompts/index.js';
 import type { Decider, Preparation, VerdictScore } from './decider.js';
@@ -20,12 +22,16 @@ export interface JudgeOptions {
   reads?: JudgeReads | undefined;
   /** Go on although the judge puts an empty state above a sufficient one. Default false. */
   allowWrongPolarity?: boolean | undefined;
+  /** Tokens of a prompt at most; what was found beyond is left out at its end, and counted (`cut_prompts`). Default 4,000. */
+  maxInputTokens?: number | undefined;
 }
 
 /** Most probable tokens that are asked for: as many as OpenAI-compatible servers give. */
 const TOP = 20;
 /** Below this common probability of both words a verdict says little, and is counted. */
 const LOW_MASS = 0.5;
+/** One token's log-probability, given twice, differs by its rounding at most. */
+const SAME_LOGPROB = 1e-3;
 
 /**
  * The zero-shot prompt judge (method.md §8): one call a loop reads the question with the sub-questions and sub-answers so far, and no claim.
@@ -33,22 +39,33 @@ const LOW_MASS = 0.5;
  * probable tokens at the reply's first place; what lies on other tokens is left out of both. A loop without either word is not covered.
  */
 export function judgeDecider(model: LanguageModel, options: JudgeOptions = {}): Decider {
-  const { threshold = 0.5, reads = 'sub_answers', allowWrongPolarity = false } = options;
+  const { threshold = 0.5, reads = 'sub_answers', allowWrongPolarity = false, maxInputTokens = JUDGE_INPUT_TOKENS } = options;
   if (!(threshold > 0 && threshold <= 1)) throw new RangeError(`threshold: got ${threshold}, expected a probability in (0, 1]`);
   return {
     name: 'judge',
-    identity: { decider: 'judge', model: model.identity, prompt_sha256: judgePromptSha256(), reads, threshold, top_tokens: TOP },
+    identity: {
+      decider: 'judge',
+      model: model.identity,
+      prompt_sha256: judgePromptSha256(),
+      reads,
+      threshold,
+      top_tokens: TOP,
+      max_input_tokens: maxInputTokens,
+    },
     readsClaims: false,
     scan: { threshold: { ...DEFAULT_THRESHOLD, pAtLeast: threshold }, allPairs: false },
-    prepare: (_questions, { signal } = {}) => checkPolarity(model, reads, { allowWrongPolarity, signal }),
+    prepare: (_questions, { signal } = {}) => checkPolarity(model, { reads, maxInputTokens, signal }, allowWrongPolarity),
+    warnings: ({ cut_prompts: cut = 0 }) =>
+      cut > 0 ? [`what was found was cut at ${cut} loops to keep the judge's prompts within ${maxInputTokens} tokens`] : [],
     decide: async ({ trajectory, record, signal }) => {
       const meter = metered(model);
       const question = questionOf(trajectory, record);
-      const counts = { loops_without_yes_or_no: 0, loops_of_low_mass: 0 };
+      const counts = { loops_without_yes_or_no: 0, loops_of_low_mass: 0, cut_prompts: 0 };
       const verdicts: VerdictScore[] = [];
       for (const { loop } of trajectory.loops) {
         const steps = trajectory.loops.slice(0, loop).map(({ query, sub_answer, sentences }) => ({ query, answer: sub_answer, sentences }));
-        const { p, mass } = await judged(meter.model, { question, steps }, reads, signal);
+        const { p, mass, cut } = await judged(meter.model, { question, steps }, { reads, maxInputTokens, signal });
+        if (cut) counts.cut_prompts++;
         if (mass === 0) counts.loops_without_yes_or_no++;
         else if (mass < LOW_MASS) counts.loops_of_low_mass++;
         verdicts.push({ loop, claim: null, page: null, sentence: null, lp_match: null, lp_partial: null, lp_null: null, p });
@@ -60,12 +77,14 @@ export function judgeDecider(model: LanguageModel, options: JudgeOptions = {}): 
 
 /** P(yes) of the most probable tokens at one place, and the common probability of both words. */
 export function yesShare(place: Pick<TokenLogprob, 'token' | 'logprob' | 'top'>): { p: number; mass: number } {
-  // The token itself is among the most probable ones, but for servers that leave it out.
-  const tokens = place.top.some(({ token }) => token === place.token) ? place.top : [...place.top, place];
+  // The token itself is among the most probable ones, but for servers that leave it out. Its name may have lost the blank that stands there.
+  const isChosen = ({ token, logprob }: { token: string; logprob: number }): boolean =>
+    spelling(token) === spelling(place.token) && Math.abs(logprob - place.logprob) <= SAME_LOGPROB;
+  const tokens = place.top.some(isChosen) ? place.top : [...place.top, place];
   const sum = (word: string): number =>
     tokens.filter(({ token }) => spelling(token) === word).reduce((total, { logprob }) => total + Math.exp(logprob), 0);
   const [yes, no] = [sum(JUDGE_WORDS.fires), sum(JUDGE_WORDS.goesOn)];
-  return { p: yes + no === 0 ? 0 : yes / (yes + no), mass: Math.min(1, yes + no) };
+  return { p: yes + no === 0 ? 0 : yes / (yes + no), mass: yes + no };
 }
 
 /** Some tokenizers show a leading space as a mark of their own. */
@@ -73,13 +92,19 @@ function spelling(token: string): string {
   return token.replace(/[▁Ġ]/gu, ' ').trim().toLowerCase();
 }
 
+interface Asking {
+  reads: JudgeReads;
+  maxInputTokens: number;
+  signal: AbortSignal | undefined;
+}
+
 async function judged(
   model: LanguageModel,
   state: JudgedState,
-  reads: JudgeReads,
-  signal: AbortSignal | undefined,
-): Promise<{ p: number; mass: number }> {
-  const { system, user } = judgeContents(state, reads);
+  { reads, maxInputTokens, signal }: Asking,
+): Promise<{ p: number; mass: number; cut: boolean }> {
+  const { contents, cut } = await fittedJudge(state, reads, { limit: maxInputTokens, count: model.countTokens ?? estimateTokens });
+  const { system, user } = contents;
   const reply = await model.chat(
     {
       messages: [
@@ -91,25 +116,21 @@ async function judged(
     },
     { signal },
   );
-  if (reply.logprobs === null) throw new LanguageModelError('got a reply without the log-probabilities that were asked for');
+  if (reply.logprobs === null) throw new NoLogprobsError('got a reply without the log-probabilities that were asked for');
   const [first] = reply.logprobs;
-  return first === undefined ? { p: 0, mass: 0 } : yesShare(first);
+  return { ...(first === undefined ? { p: 0, mass: 0 } : yesShare(first)), cut };
 }
 
 /**
  * The judge has to put sufficient states above empty ones on average, else its "yes" means something else than is read (P23): a swapped
  * prompt, another template, a model that cannot do it.
  */
-async function checkPolarity(
-  model: LanguageModel,
-  reads: JudgeReads,
-  { allowWrongPolarity, signal }: { allowWrongPolarity: boolean; signal: AbortSignal | undefined },
-): Promise<Preparation> {
+async function checkPolarity(model: LanguageModel, asking: Asking, allowWrongPolarity: boolean): Promise<Preparation> {
   const canaries = judgeCanaries();
   let [sufficient, empty, right] = [0, 0, 0];
   for (const canary of canaries) {
-    const high = await judgedFirst(model, canary.sufficient, reads, signal);
-    const low = await judgedFirst(model, canary.empty, reads, signal);
+    const high = await judgedFirst(model, canary.sufficient, asking);
+    const low = await judgedFirst(model, canary.empty, asking);
     sufficient += high / canaries.length;
     empty += low / canaries.length;
     if (high > low) right++;
@@ -123,12 +144,16 @@ async function checkPolarity(
 }
 
 /** As `judged`; a model that gives no log-probabilities at all is refused here, before the first question. */
-async function judgedFirst(model: LanguageModel, state: JudgedState, reads: JudgeReads, signal: AbortSignal | undefined): Promise<number> {
+async function judgedFirst(model: LanguageModel, state: JudgedState, asking: Asking): Promise<number> {
   try {
-    return (await judged(model, state, reads, signal)).p;
+    return (await judged(model, state, asking)).p;
   } catch (error) {
-    if (!(error instanceof LanguageModelError)) throw error;
-    throw new InputError(`--decider judge: needs the log-probabilities of tokens, and the language model gives none (${error.message})`);
+    if (error instanceof NoLogprobsError)
+      throw new InputError(`--decider judge: needs the log-probabilities of tokens, and the language model gives none (${error.message})`);
+    // A server that is down now may answer on the next try.
+    if (error instanceof LanguageModelError)
+      throw new StoppedError(`--decider judge: ${error.message}; the same command with --resume tries again`);
+    throw error;
   }
 }
 

@@ -96,6 +96,22 @@ test('a failed question is exit 1, and --resume asks for it alone; a wrong polar
   assert.match(wrong.stderr, /^hopgate: the judge gives obviously sufficient states P\(yes\) 0\.000 on average, and empty ones 0\.000/);
 });
 
+test('a server that is down before the first question is exit 1 and keeps what the run has; up again, --resume goes on', async (t) => {
+  let down = true;
+  const server = await serveChat(t, (body) => (down ? refusal(503, 'busy') : judge(body)));
+  const args = ['decide', run, '--decider', 'judge', '--name', 'later', '--llm', 'tiny', '--llm-url', server.url, '--llm-retries', '0'];
+  const ran = await hopgate([...args, '--no-reply-cache', '--quiet']);
+  assert.equal(ran.code, 1);
+  assert.equal(
+    ran.stderr,
+    `hopgate: --decider judge: ${server.url}/v1/chat/completions: status 503: "busy"; the same command with --resume tries again\n`,
+  );
+  down = false;
+  const { work } = await hopgateJson([...args, '--no-reply-cache', '--resume']);
+  // The call that failed is still counted.
+  assert.equal((work as { calls: number }).calls, server.requests.length - 1);
+});
+
 test('bad usage of judge and or is exit 2', async () => {
   const cases: [string[], string][] = [
     [['--decider', 'or'], '--of: got null, expected the names of two verdicts in RUN/verdicts: A,B'],

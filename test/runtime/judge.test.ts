@@ -3,8 +3,8 @@ import { test } from 'node:test';
 import { type Decider, type Decision, judgeDecider, yesShare } from '../../runtime/index.js';
 import type { Claim } from '../../src/core/claims.js';
 import type { Trajectory } from '../../src/core/trajectories.js';
-import { type ChatRequest, LanguageModelError } from '../../src/llm/index.js';
-import { JUDGE_WORDS, judgeCanaries, judgeContents } from '../../src/prompts/index.js';
+import { type ChatRequest, LanguageModelError, NoLogprobsError } from '../../src/llm/index.js';
+import { JUDGE_WORDS, estimateTokens, judgeCanaries, judgeContents } from '../../src/prompts/index.js';
 import { type ScriptedModel, scriptedModel } from '../support/scripted-model.js';
 import { recordOf, trajectoryOf } from '../support/trajectories.js';
 
@@ -56,6 +56,13 @@ test('P(yes) sums the spellings of both words and leaves the other tokens out of
   );
   assert.ok(Math.abs(p - 2 / 3) < 1e-12 && Math.abs(mass - 0.75) < 1e-12);
   assert.deepEqual(yesShare(places(['maybe', 0.9])), { p: 0, mass: 0 });
+  // The chosen token without the blank that it has among the most probable ones is counted once: 0.5 / (0.5 + 0.4).
+  const blank = [
+    { token: ' Yes', logprob: Math.log(0.5) },
+    { token: ' No', logprob: Math.log(0.4) },
+  ];
+  const once = yesShare({ token: 'Yes', logprob: Math.log(0.5), top: blank });
+  assert.ok(Math.abs(once.p - 5 / 9) < 1e-12 && Math.abs(once.mass - 0.9) < 1e-12);
   // A server that leaves the chosen token out of the most probable ones.
   assert.deepEqual(yesShare({ token: 'no', logprob: Math.log(0.5), top: [{ token: 'yes', logprob: Math.log(0.5) }] }), { p: 0.5, mass: 1 });
 });
@@ -73,7 +80,7 @@ test('the judge rules after every loop on sub-questions and sub-answers so far',
       [3, null, 0.99],
     ],
   );
-  assert.deepEqual([usage?.calls, counts], [3, { loops_without_yes_or_no: 0, loops_of_low_mass: 0 }]);
+  assert.deepEqual([usage?.calls, counts], [3, { loops_without_yes_or_no: 0, loops_of_low_mass: 0, cut_prompts: 0 }]);
   assert.equal(
     model.requests[1]?.messages[1]?.content,
     ['Question: Which one?', 'Sub-question: query 1', 'Sub-answer: answer 1', 'Sub-question: query 2', 'Sub-answer: not found'].join('\n') +
@@ -89,6 +96,29 @@ test('with sentences in place of sub-answers the prompt has queries and what the
   const model = judging(() => 0.5);
   await decided(judgeDecider(model, { reads: 'sentences' }));
   assert.match(model.requests[0]?.messages[1]?.content ?? '', /\nLooked up: query 1\n\[T0\]: text 0\.0\nIs this/);
+});
+
+test('a prompt that is too long for a context loses the end of what was found, counted and warned of; the limit is in the identity', async () => {
+  const model = judging(() => 0.5);
+  const long = trajectoryOf([[[0, 0]], [[0, 1]]]);
+  for (const { sentences } of long.loops) for (const one of sentences) one.text = 'word '.repeat(60).trim();
+  // A word is a token, and so is a sign, by the estimate: system message, question, cue and template take under 100, one loop's sentence over 60.
+  const decider = judgeDecider(model, { reads: 'sentences', maxInputTokens: 220 });
+  const { counts, verdicts } = (await decider.decide({ trajectory: long, record, claims: null })) as Decision;
+  assert.deepEqual([verdicts.length, counts?.cut_prompts], [2, 1]);
+  const [whole = '', cut = ''] = model.requests.map(({ messages }) => messages[1]?.content ?? '');
+  assert.equal(whole.match(/word/g)?.length, 60);
+  assert.match(
+    cut,
+    /^Question: Which one\?\nLooked up: query 1\n.*word\nLooked up: query 2\n.*word\nIs this enough to answer the question\? yes or no:$/,
+  );
+  assert.ok((cut.match(/word/g)?.length ?? 0) < 120);
+  for (const { messages } of model.requests) assert.ok(messages.reduce((sum, { content }) => sum + estimateTokens(content), 32) <= 220);
+  assert.equal((decider.identity as { [field: string]: unknown }).max_input_tokens, 220);
+  assert.deepEqual(decider.warnings?.({ cut_prompts: 1 }), [
+    "what was found was cut at 1 loops to keep the judge's prompts within 220 tokens",
+  ]);
+  assert.deepEqual(decider.warnings?.({ cut_prompts: 0 }), []);
 });
 
 test('no claim text reaches the judge: its prompts are byte for byte the same whatever the claims', async () => {
@@ -123,13 +153,18 @@ test('P23: a judge that says yes to empty states rather than to sufficient ones 
 });
 
 test('a model without log-probabilities is refused before the first question; one that says neither word covers nothing, counted', async () => {
-  await assert.rejects(async () => judgeDecider(scriptedModel(() => new LanguageModelError('no logprobs here'))).prepare?.(nobody()), {
+  await assert.rejects(async () => judgeDecider(scriptedModel(() => new NoLogprobsError('no logprobs here'))).prepare?.(nobody()), {
     name: 'InputError',
     message: '--decider judge: needs the log-probabilities of tokens, and the language model gives none (no logprobs here)',
   });
+  // A server that is down says nothing of log-probabilities.
+  await assert.rejects(async () => judgeDecider(scriptedModel(() => new LanguageModelError('status 503'))).prepare?.(nobody()), {
+    name: 'StoppedError',
+    message: '--decider judge: status 503; the same command with --resume tries again',
+  });
   const mute = scriptedModel(() => ({ text: 'maybe', logprobs: [places(['maybe', 0.9], ['yes', 0.01])] }));
-  assert.deepEqual((await decided(judgeDecider(mute))).counts, { loops_without_yes_or_no: 0, loops_of_low_mass: 3 });
+  assert.deepEqual((await decided(judgeDecider(mute))).counts, { loops_without_yes_or_no: 0, loops_of_low_mass: 3, cut_prompts: 0 });
   const silent = scriptedModel(() => ({ text: '', logprobs: [] }));
   const { verdicts, counts } = await decided(judgeDecider(silent));
-  assert.deepEqual([verdicts.map(({ p }) => p), counts], [[0, 0, 0], { loops_without_yes_or_no: 3, loops_of_low_mass: 0 }]);
+  assert.deepEqual([verdicts.map(({ p }) => p), counts], [[0, 0, 0], { loops_without_yes_or_no: 3, loops_of_low_mass: 0, cut_prompts: 0 }]);
 });
