@@ -112,7 +112,8 @@ function paidReply(address: string, request: ChatRequest, answer: unknown): Chat
   } catch (error) {
     if (!(error instanceof LanguageModelError)) throw error;
     const { success, data } = completion.pick({ usage: true }).safeParse(answer);
-    throw new LanguageModelError(error.message, success ? usageOf(data) : 'unknown');
+    const took = success ? usageOf(data) : 'unknown';
+    throw error instanceof NoLogprobsError ? new NoLogprobsError(error.message, took) : new LanguageModelError(error.message, took);
   }
 }
 

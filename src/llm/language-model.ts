@@ -72,8 +72,8 @@ export class LanguageModelError extends Error {
 
 /** The model gives no log-probabilities though asked for them: no call of this kind to it will ever do. */
 export class NoLogprobsError extends LanguageModelError {
-  constructor(message: string) {
-    super(message);
+  constructor(message: string, took: LanguageModelError['took'] = null) {
+    super(message, took);
     this.name = 'NoLogprobsError';
   }
 }
