@@ -60,7 +60,10 @@ export interface OutputFolder {
   /** Takes a file out again. */
   drop(name: string): Promise<void>;
   finish(conclusion: Conclusion): Promise<Manifest>;
-  /** Takes back what this run left, when its input turns out to be no use: there is nothing to resume then. */
+  /**
+   * Takes back what this run left, when its input turns out to be no use: there is nothing to resume then. A folder with an entry in one of its
+   * journals or its ledger stays: that work, or its price, cannot be had again for nothing.
+   */
   discard(): Promise<void>;
 }
 
@@ -120,6 +123,7 @@ export async function openOutputFolder(settings: OutputSettings): Promise<Output
       return manifest;
     },
     discard: async () => {
+      if (await holdsEntries(work)) return;
       await rm(work, { recursive: true, force: true });
       // Only an empty folder goes.
       await rmdir(dir).catch(() => undefined);
@@ -316,6 +320,13 @@ async function removeDerived(run: string): Promise<string[]> {
     removed.push(folder);
   }
   return removed;
+}
+
+/** Whether finished questions, or calls that were paid for, are on record. */
+async function holdsEntries(work: string): Promise<boolean> {
+  for (const name of await readdir(work).catch(() => []))
+    if (/\.(journal|ledger)$/.test(name) && (await stat(join(work, name))).size > 0) return true;
+  return false;
 }
 
 /** Whether an interrupted run has left anything to go on with: settings and empty journals alone are nothing. */

@@ -246,3 +246,19 @@ test('an input that is a folder or lies below a file is named as what it is', as
     message: `${below}: a part of the path is a file, expected a folder`,
   });
 });
+
+test('discard takes back a run of no use, but none whose journal or ledger has an entry', async () => {
+  const bare = await settings();
+  const out = await openOutputFolder(bare);
+  await out.journal('done.journal', (value) => value);
+  await out.file('notes.txt', 'half');
+  await out.discard();
+  await assert.rejects(readdir(bare.dir), { code: 'ENOENT' });
+  for (const name of ['done.journal', 'paid.ledger']) {
+    const given = await settings();
+    const kept = await openOutputFolder(given);
+    await writeFile(kept.temporary(name), 'an entry\n');
+    await kept.discard();
+    assert.equal(await readFile(kept.temporary(name), 'utf8'), 'an entry\n');
+  }
+});

@@ -73,13 +73,12 @@ async function decideWith(flags: Flags, terminal: Terminal, opened: { close(): P
   });
   if (out.finished) return ended(resultOf(dir, out.finished), terminal);
 
-  // With input that is no use there is nothing to go on with, but for what an earlier run has paid for.
   const discarding = async (error: unknown): Promise<never> => {
-    if (error instanceof InputError && !(flags.resume && model)) await out.discard();
+    if (error instanceof InputError) await out.discard();
     throw error;
   };
   const unprepared = async (error: unknown): Promise<never> => {
-    if (error instanceof CheckFailedError && !flags.resume) await out.discard();
+    if (error instanceof CheckFailedError) await out.discard();
     return discarding(error);
   };
   const size = await sizeOf(flags.run, manifest);

@@ -99,8 +99,7 @@ async function run(flags: Flags, terminal: Terminal): Promise<CommandResult> {
     };
     const ran = await searched()
       .catch(async (error: unknown) => {
-        // With --resume the folder holds questions that cost something.
-        if (error instanceof InputError && !flags.resume) await out.discard();
+        if (error instanceof InputError) await out.discard();
         throw error;
       })
       .finally(() => bar.done());
