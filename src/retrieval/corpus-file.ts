@@ -41,8 +41,9 @@ export async function* corpusPassages(file: string, options: CorpusOptions = {})
   for await (const { line, text, bad } of corpusLines(file, options)) {
     const trimmed = text?.trim() ?? '';
     if (!bad && trimmed === '') continue;
-    parse ??= trimmed.startsWith('{') ? jsonPassage : tsvPassages();
-    const passage = bad ?? parse(text as string, line);
+    // A line that could not be read says nothing of the others.
+    if (!bad) parse ??= trimmed.startsWith('{') ? jsonPassage : tsvPassages();
+    const passage = bad ?? parse?.(text as string, line) ?? null;
     if (passage === null) continue;
     if ('reason' in passage) {
       first ??= passage;

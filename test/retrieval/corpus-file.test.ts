@@ -74,3 +74,17 @@ test('a file without a passage, and a torn archive, are refused', async () => {
   const packed = gzipSync(`{"id":"a","text":"${'abc '.repeat(5000)}"}\n`);
   await assert.rejects(read(packed.subarray(0, packed.length - 20)), /truncated or damaged gzip file/);
 });
+
+test('a first line that cannot be read does not say what the others are', async () => {
+  const { passages, bad } = await read(
+    Buffer.concat([Buffer.from([0xff, 10]), Buffer.from('{"id":"a","text":"one"}\n{"id":"b","text":"two"}\n')]),
+  );
+  assert.deepEqual(
+    passages.map(({ id, text }) => [id, text]),
+    [
+      ['a', 'one'],
+      ['b', 'two'],
+    ],
+  );
+  assert.deepEqual(bad, [{ line: 1, reason: 'bad_utf8', detail: 'the bytes are not UTF-8' }]);
+});
