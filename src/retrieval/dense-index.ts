@@ -81,23 +81,30 @@ function topHits(top: number): TopHits {
   return best;
 }
 
-/** Four sums side by side: one long chain of additions would wait for itself. Their order is fixed, so that scores are. */
 function scoreBlock(
   values: Float32Array,
   { rows, query, best, offer }: { rows: number; query: Float32Array; best: TopHits; offer: (row: number, score: number) => void },
 ): void {
-  const width = query.length;
-  const fours = width - (width % 4);
-  for (let row = 0, from = 0; row < rows; row++, from += width) {
-    let [a, b, c, d] = [0, 0, 0, 0];
-    for (let i = 0; i < fours; i += 4) {
-      a += (values[from + i] as number) * (query[i] as number);
-      b += (values[from + i + 1] as number) * (query[i + 1] as number);
-      c += (values[from + i + 2] as number) * (query[i + 2] as number);
-      d += (values[from + i + 3] as number) * (query[i + 3] as number);
-    }
-    for (let i = fours; i < width; i++) a += (values[from + i] as number) * (query[i] as number);
-    const score = a + b + (c + d);
+  for (let row = 0, from = 0; row < rows; row++, from += query.length) {
+    const score = innerProduct(values, query, from);
     if (score >= best.bar) offer(row, score);
   }
+}
+
+/**
+ * In 64-bit floats, of `query` and as many values from `from` on. Four sums side by side: one long chain of additions would wait for itself. Their
+ * order is fixed, so that scores are.
+ */
+export function innerProduct(values: ArrayLike<number>, query: Float32Array, from = 0): number {
+  const width = query.length;
+  const fours = width - (width % 4);
+  let [a, b, c, d] = [0, 0, 0, 0];
+  for (let i = 0; i < fours; i += 4) {
+    a += (values[from + i] as number) * (query[i] as number);
+    b += (values[from + i + 1] as number) * (query[i + 1] as number);
+    c += (values[from + i + 2] as number) * (query[i + 2] as number);
+    d += (values[from + i + 3] as number) * (query[i + 3] as number);
+  }
+  for (let i = fours; i < width; i++) a += (values[from + i] as number) * (query[i] as number);
+  return a + b + (c + d);
 }

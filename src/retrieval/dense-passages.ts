@@ -3,11 +3,10 @@ import type { Json } from '../core/manifest.js';
 import type { RetrievedDocument } from '../core/retrieved-pages.js';
 import type { CorpusFolder } from './corpus-folder.js';
 import { type DenseHit, searchVectors } from './dense-index.js';
-import type { PassageSource } from './passage-source.js';
+import { type EncodeQueries, type PassageSource, RetrieverError, queryVectors } from './passage-source.js';
 
 export interface DenseOptions {
-  /** Unit-length vectors of queries, by the encoder of the corpus under the role `query`. */
-  encode: (queries: readonly string[]) => Promise<Float32Array[]>;
+  encode: EncodeQueries;
 }
 
 /** What the passes over the vectors took, for the user to see. */
@@ -21,7 +20,7 @@ export interface DenseWork {
 
 /**
  * Exact dense retrieval over an embedded corpus. Queries that come while a pass runs wait and share the next one. Equal scores stand in the
- * order of the corpus, whatever shards it was cut into.
+ * order of the corpus, whatever shards it was cut into. A query that cannot be encoded is a RetrieverError of its own.
  */
 export function densePassages(corpus: CorpusFolder, { encode }: DenseOptions): PassageSource & { readonly work: Readonly<DenseWork> } {
   const work: DenseWork = { passes: 0, queries: 0, vectors: 0, seconds: 0 };
@@ -29,8 +28,22 @@ export function densePassages(corpus: CorpusFolder, { encode }: DenseOptions): P
   let waiting: { query: string; top: number; done: (found: RetrievedDocument[]) => void; failed: (error: unknown) => void }[] = [];
   let running = false;
 
-  const passOver = async (asked: typeof waiting): Promise<void> => {
-    const vectors = await encode(asked.map(({ query }) => query));
+  const passOver = async (all: typeof waiting): Promise<void> => {
+    const encoded = await queryVectors(
+      encode,
+      all.map(({ query }) => query),
+    );
+    const vectors: Float32Array[] = [];
+    const asked: typeof waiting = [];
+    for (const [at, one] of all.entries()) {
+      const vector = encoded[at] as Float32Array | RetrieverError;
+      if (vector instanceof RetrieverError) one.failed(vector);
+      else {
+        vectors.push(vector);
+        asked.push(one);
+      }
+    }
+    if (asked.length === 0) return;
     const top = Math.max(...asked.map((one) => one.top));
     const { hits, seconds } = await searchVectors(files, vectors, { column: 'vector', top });
     work.passes++;

@@ -4,8 +4,9 @@ import { InputError } from '../core/errors.js';
 import { canonicalJson, sha256 } from '../core/hash.js';
 import type { RetrievedDocument } from '../core/retrieved-pages.js';
 import type { CorpusFolder } from './corpus-folder.js';
+import { innerProduct } from './dense-index.js';
 import { denseIdentity } from './dense-passages.js';
-import type { PassageSource } from './passage-source.js';
+import { type EncodeQueries, type PassageSource, RetrieverError, queryVectors } from './passage-source.js';
 
 /** Loads an npm package; a test passes one that answers for packages that are absent here. */
 export type LoadPackage = (name: string) => Promise<unknown>;
@@ -13,8 +14,7 @@ export type LoadPackage = (name: string) => Promise<unknown>;
 export interface LanceOptions {
   /** Folder of the LanceDB database; the vectors are copied into a table of it where that is not there yet. */
   database: string;
-  /** As in `densePassages`. */
-  encode: (queries: readonly string[]) => Promise<Float32Array[]>;
+  encode: EncodeQueries;
   signal?: AbortSignal | undefined;
   load?: LoadPackage | undefined;
 }
@@ -37,7 +37,15 @@ interface LanceQuery {
   distanceType(type: 'dot'): LanceQuery;
   bypassVectorIndex(): LanceQuery;
   limit(count: number): LanceQuery;
-  toArray(): Promise<{ number: number; part: number; row: number; _distance: number }[]>;
+  toArray(): Promise<LanceHit[]>;
+}
+interface LanceHit {
+  /** A vector of Arrow. */
+  vector: Iterable<number>;
+  number: number;
+  part: number;
+  row: number;
+  _distance: number;
 }
 interface LanceRow {
   [field: string]: unknown;
@@ -52,7 +60,8 @@ const ROWS_AT_ONCE = 4096;
 
 /**
  * Dense retrieval over an embedded corpus whose vectors lie in a LanceDB table: the same hits as `densePassages`, found by a native library. The
- * search is exact (no vector index is used); scores are LanceDB's, in 32-bit floats. A table that an interrupted copy left is made anew.
+ * search is exact (no vector index is used). LanceDB scores in 32-bit floats, too coarse to say which passages are the best: it is asked for all
+ * that may be among them, and their scores are taken anew in 64-bit floats. A table that an interrupted copy left is made anew.
  *
  * @throws InputError where the package does not load; the embedded search needs none
  */
@@ -62,16 +71,9 @@ export async function lancePassages(corpus: CorpusFolder, options: LanceOptions)
   return {
     identity: { ...denseIdentity(corpus), search: 'exact inner product by LanceDB' },
     find: async (query, top) => {
-      const [vector] = await encode([query]);
-      const rows = await table
-        .vectorSearch(vector as Float32Array)
-        .distanceType('dot')
-        .bypassVectorIndex()
-        .limit(top)
-        .toArray();
-      // Its distance is 1 − the product.
-      const hits = rows.map(({ number, part, row, _distance }) => ({ number, part, row, score: 1 - _distance }));
-      hits.sort((a, b) => b.score - a.score || a.number - b.number);
+      const [vector] = await queryVectors(encode, [query]);
+      if (vector instanceof RetrieverError) throw vector;
+      const hits = await bestOf(table, vector as Float32Array, { top, passages: corpus.passages });
       const found: RetrievedDocument[] = [];
       for (const { part, row, score } of hits) {
         const { title, sentences } = await (corpus.parts[part] as CorpusFolder['parts'][number]).passages.row(row);
@@ -81,6 +83,37 @@ export async function lancePassages(corpus: CorpusFolder, options: LanceOptions)
     },
   };
 }
+
+interface LanceBest {
+  part: number;
+  row: number;
+  number: number;
+  /** As in `DenseHit`. */
+  score: number;
+}
+
+/** The best hits in 64-bit floats, of equal scores the one that stands first in the corpus. */
+async function bestOf(table: LanceTable, query: Float32Array, { top, passages }: { top: number; passages: number }): Promise<LanceBest[]> {
+  // What 32-bit sums of products of unit-length vectors may be off by, for two of them.
+  const slack = 2 * query.length * 2 ** -23;
+  for (let limit = Math.min(passages, top + MORE_HITS); ; limit = Math.min(passages, 2 * limit)) {
+    const rows = await table.vectorSearch(query).distanceType('dot').bypassVectorIndex().limit(limit).toArray();
+    const distances = rows.map(({ _distance }) => _distance).toSorted((a, b) => a - b);
+    const [border, last] = [distances[Math.min(top, rows.length) - 1] ?? 0, distances.at(-1) ?? 0];
+    // Behind the last one something just as good may be left out.
+    if (limit < passages && last - border <= slack) continue;
+    const hits = rows.map(({ number, part, row, vector }) => ({
+      number,
+      part,
+      row,
+      score: innerProduct(Float32Array.from(vector), query),
+    }));
+    return hits.sort((a, b) => b.score - a.score || a.number - b.number).slice(0, top);
+  }
+}
+
+/** Hits that are asked for beyond the wanted ones, at first. */
+const MORE_HITS = 32;
 
 async function loaded(load: LoadPackage): Promise<LanceDb> {
   try {

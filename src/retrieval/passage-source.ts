@@ -1,3 +1,4 @@
+import { InputError } from '../core/errors.js';
 import type { Json } from '../core/manifest.js';
 import type { RetrievedDocument, RetrievedPages } from '../core/retrieved-pages.js';
 import type { Retriever } from './retriever.js';
@@ -38,4 +39,23 @@ export function passageRetriever(source: PassageSource, pages: RetrievedPages, o
       return pages.bring(found.map((one) => ({ ...one, sentences: one.sentences.slice(0, most) })));
     },
   };
+}
+
+/** Unit-length vectors of queries, by the encoder of the corpus under the role `query`. An InputError says why these queries have none. */
+export type EncodeQueries = (queries: readonly string[]) => Promise<Float32Array[]>;
+
+/**
+ * A vector for each query, or the RetrieverError that its own question ends with: where the encoder's server refuses several at once, each is
+ * tried alone, so that none fails for another.
+ */
+export async function queryVectors(encode: EncodeQueries, queries: readonly string[]): Promise<(Float32Array | RetrieverError)[]> {
+  try {
+    return await encode(queries);
+  } catch (error) {
+    if (!(error instanceof InputError)) throw error;
+    if (queries.length === 1) return [new RetrieverError(error.message)];
+  }
+  const alone: (Float32Array | RetrieverError)[] = [];
+  for (const query of queries) alone.push(...(await queryVectors(encode, [query])));
+  return alone;
 }
