@@ -10,7 +10,7 @@ import {
 } from '../../runtime/index.js';
 import { InputError } from '../core/errors.js';
 import { cacheFolder, modelFolder } from '../core/homes.js';
-import { DEFAULT_KEY_VARIABLE, keyFromEnvironment } from '../llm/index.js';
+import { keyFromEnvironment } from '../llm/index.js';
 import type { CommonFlags } from './command.js';
 
 /** Flags of every command that encodes texts on its way. */
@@ -20,7 +20,7 @@ export const encoderOptions = {
     describe: `${BUILT_IN_ENCODER} (built in), ${ENCODER_NAMES.join(', ')}, or a folder; with --encoder-url its name on that server`,
   },
   'encoder-url': { type: 'string', describe: 'address of an OpenAI-compatible /v1/embeddings server (TEI, Infinity, vLLM, Ollama)' },
-  'encoder-key-env': { type: 'string', describe: `encoder's server: environment variable with the key (default ${DEFAULT_KEY_VARIABLE})` },
+  'encoder-key-env': { type: 'string', describe: "encoder's server: environment variable with the key; default: none is sent" },
   'query-prefix': { type: 'string', describe: "put before queries and claims; default: the encoder's own, none is known of a server's" },
   'passage-prefix': { type: 'string', describe: "put before evidence; default: the encoder's own, none is known of a server's" },
   'cache-dir': { type: 'string', describe: 'vectors and converted models; default: $HOPGATE_HOME/cache' },
@@ -67,7 +67,8 @@ export async function openedEncoder(
   return openHttpEncoder({
     url,
     model: flags.encoder,
-    apiKey: keyFromEnvironment('--encoder-key-env', flags['encoder-key-env']),
+    // Never the default variable: that key is the language model's, which another server must not see.
+    apiKey: flags['encoder-key-env'] === undefined ? undefined : keyFromEnvironment('--encoder-key-env', flags['encoder-key-env']),
     queryPrefix: queryPrefix as string,
     passagePrefix: passagePrefix as string,
     cacheDir,

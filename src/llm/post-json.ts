@@ -1,5 +1,6 @@
 import { setTimeout as wait } from 'node:timers/promises';
 import { InputError, shown } from '../core/errors.js';
+import { serverAddress, shownAddress } from '../core/server-address.js';
 
 export interface PostOptions {
   /** Sent as a bearer token; whatever the server says of it, it is in no error. */
@@ -15,7 +16,7 @@ export interface PostOptions {
   signal?: AbortSignal | undefined;
 }
 
-/** What stood between a request and its reply, for good; the message begins with the address. */
+/** What stood between a request and its reply, for good; the message begins with the address, its query left out. */
 export class PostError extends Error {
   /** The reply's status, null where there was none or it was not the fault. */
   readonly status: number | null;
@@ -45,15 +46,17 @@ const SECRET_LENGTH = 12;
  */
 export async function postJson(address: string, body: unknown, options: PostOptions = {}): Promise<unknown> {
   const { apiKey, retries = 4, backoffMs = 500, signal } = options;
+  const where = shownAddress(address);
+  const secrets = secretsOf(address, apiKey);
   const text = JSON.stringify(body);
   for (let failures = 0; ; failures++) {
     signal?.throwIfAborted();
     const { response, reply } = await send(address, text, options);
-    if (response.ok) return jsonOf(address, response, reply, apiKey);
+    if (response.ok) return jsonOf(where, response, reply, { apiKey, secrets });
     const again = response.status === 429 || response.status >= 500;
     if (!again || failures >= retries) {
       const tries = failures === 0 ? '' : ` after ${failures + 1} tries`;
-      throw new PostError(`${address}: status ${response.status}${tries}: ${shown(withoutKey(reply, apiKey), 200)}`, {
+      throw new PostError(`${where}: status ${response.status}${tries}: ${shown(without(secrets, reply), 200)}`, {
         status: response.status,
       });
     }
@@ -72,15 +75,7 @@ export async function postJson(address: string, body: unknown, options: PostOpti
  * @throws InputError that names the flag
  */
 export function serviceAddress(flag: string, url: string, service: string): string {
-  let parsed: URL;
-  try {
-    parsed = new URL(url);
-  } catch {
-    throw new InputError(`${flag}: got ${shown(url)}, expected an address such as http://localhost:8000`);
-  }
-  if (!/^https?:$/.test(parsed.protocol)) throw new InputError(`${flag}: got ${shown(url)}, expected http or https`);
-  if (parsed.username !== '' || parsed.password !== '')
-    throw new InputError(`${flag}: got an address with a password in it, expected the key in the environment`);
+  const parsed = serverAddress(flag, url, 'http://localhost:8000');
   if (parsed.search !== '') throw new InputError(`${flag}: got an address with a query, expected the server's base address`);
   const path = parsed.pathname.replace(/\/+$/, '');
   return `${parsed.origin}${path}${/\/v\d[^/]*(\/|$)/.test(path) ? '' : '/v1'}/${service}`;
@@ -114,6 +109,7 @@ async function send(
   body: string,
   { apiKey, timeoutMs = 60_000, maxReplyBytes = MAX_REPLY_BYTES, signal }: PostOptions,
 ): Promise<{ response: Response; reply: string }> {
+  const where = shownAddress(address);
   const ended = new AbortController();
   const timer = setTimeout(() => ended.abort(LATE), timeoutMs);
   const onAbort = (): void => ended.abort();
@@ -133,15 +129,15 @@ async function send(
       signal: ended.signal,
     });
     began = true;
-    return { response, reply: await boundedText(address, response, response.ok ? maxReplyBytes : MAX_ERROR_BYTES) };
+    return { response, reply: await boundedText(where, response, response.ok ? maxReplyBytes : MAX_ERROR_BYTES) };
   } catch (error) {
     signal?.throwIfAborted();
     if (error instanceof PostError) throw error;
     if (ended.signal.aborted)
-      throw new PostError(`${address}: no ${began ? 'whole reply' : 'answer'} within ${timeoutMs / 1000} s`, { worked: true });
+      throw new PostError(`${where}: no ${began ? 'whole reply' : 'answer'} within ${timeoutMs / 1000} s`, { worked: true });
     const { cause, message } = error as { cause?: { code?: string; message?: string }; message: string };
-    const what = withoutKey(cause?.code ?? cause?.message ?? message, apiKey);
-    throw new PostError(`${address}: ${began ? `the connection broke off within the reply (${what})` : what}`, { worked: began });
+    const what = without(secretsOf(address, apiKey), cause?.code ?? cause?.message ?? message);
+    throw new PostError(`${where}: ${began ? `the connection broke off within the reply (${what})` : what}`, { worked: began });
   } finally {
     clearTimeout(timer);
     signal?.removeEventListener('abort', onAbort);
@@ -151,37 +147,42 @@ async function send(
 const LATE = new Error('too late');
 
 /** Of a success all or nothing; of any other reply its beginning. */
-async function boundedText(address: string, response: Response, limit: number): Promise<string> {
+async function boundedText(where: string, response: Response, limit: number): Promise<string> {
   const chunks: Uint8Array[] = [];
   let bytes = 0;
   for await (const chunk of response.body ?? []) {
     bytes += chunk.length;
     if (bytes > limit && response.ok)
-      throw new PostError(`${address}: a reply of over ${limit} bytes, which is not read on`, { worked: true });
+      throw new PostError(`${where}: a reply of over ${limit} bytes, which is not read on`, { worked: true });
     chunks.push(chunk);
     if (bytes > limit) break;
   }
   return Buffer.concat(chunks).toString('utf8');
 }
 
-function jsonOf(address: string, response: Response, reply: string, apiKey: string | undefined): unknown {
+function jsonOf(
+  where: string,
+  response: Response,
+  reply: string,
+  { apiKey, secrets }: { apiKey: string | undefined; secrets: readonly string[] },
+): unknown {
   const refuse = (message: string): never => {
-    throw new PostError(`${address}: ${message}`, { worked: true });
+    throw new PostError(`${where}: ${message}`, { worked: true });
   };
   const secret = apiKey !== undefined && apiKey.length >= SECRET_LENGTH ? apiKey : undefined;
   const type = response.headers.get('content-type') ?? '';
   if (!/^application\/(.+\+)?json\b/i.test(type))
     return refuse(
-      `got content type ${shown(withoutKey(type, apiKey))} (${shown(withoutKey(reply, apiKey), 60)}), expected application/json`,
+      `got content type ${shown(without(secrets, type))} (${shown(without(secrets, reply), 60)}), expected application/json`,
     );
   let parsed: unknown;
   try {
     parsed = JSON.parse(reply);
   } catch {
-    return refuse(`got ${shown(withoutKey(reply, apiKey), 60)}, expected JSON`);
+    return refuse(`got ${shown(without(secrets, reply), 60)}, expected JSON`);
   }
   const error = errorOf(parsed);
-  if (error !== undefined) return refuse(`status ${response.status}, but an error: ${shown(withoutKey(error, apiKey), 200)}`);
+  if (error !== undefined) return refuse(`status ${response.status}, but an error: ${shown(without(secrets, error), 200)}`);
   if (secret !== undefined && (holdsKey(reply, secret) || stringsOf(parsed).some((text) => holdsKey(text, secret))))
     return refuse('a reply that repeats the key, which is not kept');
   return parsed;
@@ -213,9 +214,20 @@ function stringsOf(json: unknown): string[] {
   return strings;
 }
 
+/** What a server may repeat of a request that it refuses: its key, and the query of its address in whole and in parts that may be one. */
+function secretsOf(address: string, apiKey: string | undefined): string[] {
+  const { search, searchParams } = new URL(address);
+  const parts = [...searchParams.values()].filter((one) => one.length >= SECRET_LENGTH);
+  return [...(apiKey === undefined ? [] : [apiKey]), search, ...parts];
+}
+
+function without(secrets: readonly string[], text: string): string {
+  return secrets.reduce((left, one) => withoutKey(left, one), text);
+}
+
 /** A server may repeat the key that it refuses. What holds it in a form that cannot simply be cut out is not shown at all. */
-function withoutKey(text: string, apiKey: string | undefined): string {
-  if (apiKey === undefined || apiKey === '') return text;
+function withoutKey(text: string, apiKey: string): string {
+  if (apiKey === '') return text;
   const left = formsOf(apiKey).reduce((rest, form) => rest.replaceAll(form, '…'), text);
   return holdsKey(left, apiKey) ? '(not shown, for it repeats the key)' : left;
 }

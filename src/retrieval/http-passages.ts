@@ -1,7 +1,8 @@
 import { z } from 'zod';
-import { InputError, shown } from '../core/errors.js';
+import { shown } from '../core/errors.js';
 import type { RetrievedDocument } from '../core/retrieved-pages.js';
 import { SPLITTER, splitSentences } from '../core/sentences.js';
+import { serverAddress, shownAddress } from '../core/server-address.js';
 import { titled } from './corpus-file.js';
 import { type PassageSource, RetrieverError } from './passage-source.js';
 
@@ -27,6 +28,7 @@ const reply = z.object({ result: z.array(z.array(hit)) });
  */
 export function httpPassages(url: string, { post, name }: HttpPassagesOptions): PassageSource {
   const address = retrieveAddress(url);
+  const where = shownAddress(address);
   return {
     identity: { retriever: 'http', unit: 'passage', protocol: 'retrieve', index: name, splitter: SPLITTER },
     find: async (query, top, { signal } = {}) => {
@@ -37,31 +39,21 @@ export function httpPassages(url: string, { post, name }: HttpPassagesOptions): 
       const parsed = reply.safeParse(answer);
       const [found] = parsed.data?.result ?? [];
       if (!found || parsed.data?.result.length !== 1)
-        throw new RetrieverError(`${address}: got ${shown(answer, 60)}, expected {"result": [[…]]} with one list of documents`);
-      return found
-        .slice(0, top)
-        .map((one) => ('document' in one ? documentOf(address, one.document, one.score) : documentOf(address, one, 0)));
+        throw new RetrieverError(`${where}: got ${shown(answer, 60)}, expected {"result": [[…]]} with one list of documents`);
+      return found.slice(0, top).map((one) => ('document' in one ? documentOf(where, one.document, one.score) : documentOf(where, one, 0)));
     },
   };
 }
 
-function documentOf(address: string, { contents, text, title }: z.infer<typeof document>, score: number): RetrievedDocument {
+function documentOf(where: string, { contents, text, title }: z.infer<typeof document>, score: number): RetrievedDocument {
   const whole = contents ?? text;
-  if (whole === null || whole === undefined) throw new RetrieverError(`${address}: got a document without contents`);
+  if (whole === null || whole === undefined) throw new RetrieverError(`${where}: got a document without contents`);
   const read = contents === null || contents === undefined ? { title: title ?? '', text: whole } : titled(contents, title);
   return { title: read.title, sentences: splitSentences(read.text), score };
 }
 
 /** The server's address, `/retrieve` put behind it where it has no path. Throws InputError that names the flag. */
 export function retrieveAddress(url: string): string {
-  let parsed: URL;
-  try {
-    parsed = new URL(url);
-  } catch {
-    throw new InputError(`--retrieve-url: got ${shown(url)}, expected an address such as http://localhost:8000/retrieve`);
-  }
-  if (!/^https?:$/.test(parsed.protocol)) throw new InputError(`--retrieve-url: got ${shown(url)}, expected http or https`);
-  if (parsed.username !== '' || parsed.password !== '')
-    throw new InputError('--retrieve-url: got an address with a password in it, expected the key in the environment');
-  return `${parsed.origin}${parsed.pathname === '/' ? '/retrieve' : parsed.pathname}${parsed.search}`;
+  const { origin, pathname, search } = serverAddress('--retrieve-url', url, 'http://localhost:8000/retrieve');
+  return `${origin}${pathname === '/' ? '/retrieve' : pathname}${search}`;
 }

@@ -13,6 +13,7 @@ import { testHome } from '../support/encoder-cache.js';
 import { temporaryFile, temporaryFolder } from '../support/files.js';
 import { assertSurvivesKills } from '../support/killed-runs.js';
 import { endRayHead, rayHeadOrSkip } from '../support/ray-head.js';
+import { wordsEncoder } from '../support/words-encoder.js';
 
 after(endRayHead);
 
@@ -193,6 +194,48 @@ test('a question whose search fails harms no other, and --resume asks for it alo
   const result = await hopgateJson([...args, '--resume']);
   assert.equal((result.counts as { questions: number }).questions, 8);
   assert.equal(server.requests.length - before, 1);
+});
+
+test('the key in the query of a /retrieve address is in no message, whatever the server repeats', async (t) => {
+  const query = '?api_key=SECRETSECRET99';
+  const server = await serveChat(t, (_, number): ChatAnswer =>
+    number === 0 ? refusal(404, `Cannot POST /retrieve${query}, key SECRETSECRET99`) : { result: 'none' },
+  );
+  const run = ['trajectories', 'run', await questions(), '--agent', 'chain', '--budget', '1', '--retriever', 'http', '--rows', '0..2'];
+  const failed = await hopgate([...run, '--retrieve-url', `${server.url}/retrieve${query}`, '--out', await temporaryFolder()]);
+  assert.equal(failed.code, 1);
+  assert.deepEqual(server.paths, [`/retrieve${query}`, `/retrieve${query}`]);
+  assert.match(failed.stderr, /http:\S+\/retrieve: status 404: .*Cannot POST \/retrieve…, key …/);
+  assert.match(failed.stderr, /http:\S+\/retrieve: got \{"result":"none"\}/);
+  assert.ok(!failed.stderr.includes('SECRET'), failed.stderr);
+});
+
+test('a query that the server of the encoder refuses harms no other question, is not sent the key of the language model, and is tried again by --resume', async (t) => {
+  let broken = false;
+  const server = await serveChat(t, async (body): Promise<ChatAnswer> => {
+    const input = body.input as string[];
+    if (broken && input.some((one) => one.includes('has the town Birk'))) return refusal(400, 'too long');
+    const vectors = await wordsEncoder().encode(input, 'query');
+    return { data: vectors.map((vector, index) => ({ index, embedding: [...vector] })) };
+  });
+  const keyed = { HOPGATE_HOME: await temporaryFolder(), HOPGATE_API_KEY: 'sk-of-the-language-model' };
+  const encoder = ['--encoder', 'words', '--encoder-url', server.url, '--query-prefix', '', '--passage-prefix', ''];
+  const [corpus, out] = [await temporaryFolder(), await temporaryFolder()];
+  await hopgateJson(['corpus', 'embed', await smallCorpus(), ...encoder, '--out', corpus], { env: keyed });
+  broken = true;
+  const args = ['trajectories', 'run', await questions(), '--agent', 'chain', '--budget', '1', '--retriever', 'dense', '--corpus', corpus];
+  const failed = await hopgate([...args, ...encoder, '--out', out], { env: keyed });
+  assert.equal(failed.code, 1, failed.stderr);
+  assert.match(failed.stderr, /1 of 8 questions failed; .* \(question "q1": http:\S+\/v1\/embeddings: status 400: /);
+  broken = false;
+  const result = await hopgateJson([...args, ...encoder, '--out', out, '--resume'], { env: keyed });
+  assert.equal((result.counts as { questions: number }).questions, 8);
+  assert.deepEqual(new Set(server.authorizations), new Set([undefined]));
+
+  await hopgateJson([...args, ...encoder, '--encoder-key-env', 'HOPGATE_API_KEY', '--out', await temporaryFolder()], {
+    env: { ...keyed, HOPGATE_HOME: await temporaryFolder() },
+  });
+  assert.equal(server.authorizations.at(-1), 'Bearer sk-of-the-language-model');
 });
 
 test('two interleaved runs over two corpora give the results of two serial ones', async () => {
