@@ -144,7 +144,7 @@ async function write(
   await out.jsonl('quarantine.jsonl', quarantine.entries);
   const warnings = counts.gold.unresolved
     ? [
-        `${counts.gold.unresolved} questions lose their gold labels: a retrieved page has a supporting title, but not the supporting sentence`,
+        `${counts.gold.unresolved} questions lose their gold labels: a retrieved page has a supporting title, but not the supporting sentence or paragraph`,
       ]
     : [];
   return out.finish({

@@ -42,8 +42,9 @@ export function retrievedPages(): RetrievedPages {
 
 /**
  * What became of a question's gold labels on retrieved pages. `none`: it has none. `resolved`: every supporting sentence was found.
- * `not_retrieved`: a supporting page was never retrieved, so that the question is never covered. `unresolved`: a page has a supporting title,
- * but not the sentence (another edition, another cut of the article): the labels are dropped, since what covers the question is not known.
+ * `not_retrieved`: a supporting page was never retrieved: with supporting facts the question is never covered, with a decomposition it has no gold
+ * loop, since its record cannot tell that from a step that names no paragraph. `unresolved`: a page has a supporting title, but not the sentence or
+ * the whole paragraph (another edition, another cut of the article): what covers the question is not known, and it has no gold loop.
  */
 export const GOLD_OUTCOMES = ['none', 'resolved', 'not_retrieved', 'unresolved'] as const;
 export type GoldOutcome = (typeof GOLD_OUTCOMES)[number];
@@ -75,7 +76,9 @@ export function onRetrievedPages(record: HopRecord, pages: HopRecord['pages']): 
     const gold = of(step.page);
     const wanted = normaliseSentence(gold?.sentences.join(' ') ?? '');
     const page = texts.findIndex((text) => gold && text.title === normaliseTitle(gold.title) && sentencesWith(text, wanted).length > 0);
-    if (page < 0) missing++;
+    const titled = gold !== undefined && texts.some(({ title }) => title === normaliseTitle(gold.title));
+    if (page < 0 && titled) unresolved++;
+    else if (page < 0) missing++;
     return { ...step, page: page < 0 ? null : page };
   });
   const labelled = record.supporting.length > 0 || record.decomposition.length > 0;

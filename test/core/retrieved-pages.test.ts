@@ -88,5 +88,7 @@ test('a step of a decomposition keeps its page only where the whole paragraph is
   ]);
   assert.deepEqual([whole.gold, whole.record.decomposition[0]?.page], ['resolved', 1]);
   const part = onRetrievedPages(musique, [{ title: 'Tarn', sentences: ['It rises in Elland, at U.S. height.'] }]);
-  assert.deepEqual([part.gold, part.record.decomposition[0]?.page], ['not_retrieved', null]);
+  assert.deepEqual([part.gold, part.record.decomposition[0]?.page], ['unresolved', null]);
+  const never = onRetrievedPages(musique, [{ title: 'Elland', sentences: ['Elland is a town.'] }]);
+  assert.deepEqual([never.gold, never.record.decomposition[0]?.page], ['not_retrieved', null]);
 });
