@@ -1,3 +1,4 @@
+import { type EncoderIdentity, sameEncoderField } from '../core/embeddings.js';
 import { InputError } from '../core/errors.js';
 import { canonicalJson, sha256 } from '../core/hash.js';
 import type { Json, Manifest } from '../core/manifest.js';
@@ -94,10 +95,15 @@ function joined(dataset: string, runs: readonly LoadedRun[], repeats: Repeats | 
 function sameIdentity(first: LoadedRun, other: LoadedRun): void {
   for (const field of Object.keys(first.identity) as (keyof RunIdentity)[]) {
     const [a, b] = [canonicalJson(first.identity[field]), canonicalJson(other.identity[field])];
-    if (a !== b) {
+    if (a !== b && !(field === 'encoder' && oneEncoder(first.identity.encoder, other.identity.encoder))) {
       throw new InputError(
         `${field} differs between the runs: ${first.folder} has ${a}, ${other.folder} has ${b}; calibrate and replay need runs of one kind`,
       );
     }
   }
+}
+
+/** A server's encoder measures a little differently on each machine that asks it. */
+function oneEncoder(a: EncoderIdentity, b: EncoderIdentity): boolean {
+  return (Object.keys(a) as (keyof EncoderIdentity)[]).every((name) => sameEncoderField(name, a[name], b[name]));
 }

@@ -9,6 +9,7 @@ import { runFolder } from '../../src/core/run-folder.js';
 import { collect, readTable } from '../../src/core/tables.js';
 import { trajectoryColumns } from '../../src/core/trajectories.js';
 import { roundMargin } from '../../src/core/units.js';
+import { probeSignature } from '../../src/core/embeddings.js';
 import { joinRuns } from '../../src/evaluate/join-runs.js';
 import { type LoadedRun, loadRun } from '../../src/evaluate/load-run.js';
 import { noExclusions } from '../../src/evaluate/question-run.js';
@@ -99,6 +100,16 @@ test('runs of one dataset are joined in the order given, rows counted on', () =>
   );
   assert.equal(datasets[0]?.rows, 9);
   assert.deepEqual(datasets[0]?.excluded, { no_claims: 2, no_loop: 0, undecided: 0, repeated: 0 });
+});
+
+test('runs are joined that two machines embedded by one server, whose figures differ a little, and no others', () => {
+  const probed = (value: number): LoadedRun => {
+    const encoder = { ...loaded.identity.encoder, model_sha256: probeSignature([Float32Array.from({ length: 16 }, () => value)]) };
+    return run({ identity: { ...loaded.identity, encoder } });
+  };
+  // Each component differs by 0.0005 (tolerance 0.001), and by 0.01.
+  assert.equal(joinRuns([probed(0.25), probed(0.2505)], 'first').datasets[0]?.questions.length, 2);
+  assert.throws(() => joinRuns([probed(0.25), probed(0.26)], 'first'), /^InputError: encoder differs between the runs: /);
 });
 
 test('P7: repeated ids are refused until it is said what to do with them', () => {
