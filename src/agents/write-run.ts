@@ -33,7 +33,7 @@ export interface RunCounts {
   loops: number;
   /** Retrieved sentences of all loops. */
   sentences: number;
-  /** How trajectories ended. */
+  /** How trajectories ended; questions without a loop have none. */
   stopped_by: { [reason: string]: number };
   /** Questions without a sentence to search in (their file has no contexts), left out. */
   without_pool: number;
@@ -136,8 +136,8 @@ export async function writeRun(
 }
 
 function count(counts: RunCounts, entry: JournalEntry): void {
-  counts.stopped_by[entry.stop_reason] = (counts.stopped_by[entry.stop_reason] ?? 0) + 1;
   if (entry.loops.length === 0) counts.without_loop = (counts.without_loop ?? 0) + 1;
+  else counts.stopped_by[entry.stop_reason] = (counts.stopped_by[entry.stop_reason] ?? 0) + 1;
   if (entry.usage) addUsage((counts.usage ??= noUsage()), entry.usage);
   for (const [name, value] of Object.entries(entry.counts ?? {})) {
     counts.agent ??= {};

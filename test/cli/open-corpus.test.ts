@@ -254,6 +254,13 @@ test('two interleaved runs over two corpora give the results of two serial ones'
   assert.notDeepEqual(serial[0], serial[1]);
 });
 
+test('--repeat says that it changes nothing over a corpus', async () => {
+  const args = ['trajectories', 'run', await questions(), '--agent', 'chain', '--corpus', await smallCorpus(), '--rows', '..1', '--repeat'];
+  const ran = await hopgate([...args, '--out', await temporaryFolder()]);
+  assert.equal(ran.code, 0);
+  assert.match(ran.stderr, /--repeat: changes nothing over a corpus, where a passage met again always takes a place and adds nothing/);
+});
+
 test('flags of retrievers that do not belong together are refused', async () => {
   const base = ['trajectories', 'run', await questions(), '--agent', 'chain', '--out', await temporaryFolder()];
   for (const [flags, message] of [

@@ -131,7 +131,7 @@ test('P91: budget, threshold and forced continuation of the flags are those of m
     };
     assert.deepEqual(
       [counts.loops, counts.stopped_by, counts.without_loop],
-      [loops, { [reason]: 1 }, loops === 0 ? 1 : undefined],
+      [loops, loops === 0 ? {} : { [reason]: 1 }, loops === 0 ? 1 : undefined],
       args.join(' '),
     );
     const { details } = await readManifest(out, 'trajectories');

@@ -75,6 +75,8 @@ async function run(flags: Flags, terminal: Terminal): Promise<CommandResult> {
     if (out.finished) return ended(resultOf(dir, out.finished), flags, terminal);
     for (const folder of out.removed) terminal.note(`${folder}: removed with the run that it was made from`);
 
+    if (flags.repeat && retriever.corpus)
+      terminal.warn('--repeat: changes nothing over a corpus, where a passage met again always takes a place and adds nothing');
     const most = budget * top * retriever.sentences;
     terminal.note(
       `at most ${budget} loops and ${most} sentences a question: a decider is called at most ${budget} times, and scores at most ${most} pairs for each of its claims`,
@@ -112,7 +114,7 @@ async function run(flags: Flags, terminal: Terminal): Promise<CommandResult> {
     if (ran.without_pool > 0) warnings.push(`${ran.without_pool} questions come without pages to search in and are left out`);
     if (ran.gold?.unresolved)
       warnings.push(
-        `${ran.gold.unresolved} questions lose their gold labels: a retrieved page has a supporting title, but not the supporting sentence`,
+        `${ran.gold.unresolved} questions lose their gold labels: a retrieved page has a supporting title, but not the supporting sentence or paragraph`,
       );
     if (ran.without_loop !== undefined)
       warnings.push(`${ran.without_loop} questions ended before their first search: they have an answer, but no loop to decide on`);
