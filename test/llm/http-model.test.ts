@@ -253,7 +253,7 @@ test('a server that repeats the key, in an error or in a reply, does not bring i
 
 test('a key that is escaped, whatever way, is in no error and in no reply', async (t) => {
   const key = 'sk/very-secret+key';
-  const units = [...key].map((one) => `\\u${one.charCodeAt(0).toString(16).padStart(4, '0')}`).join('');
+  const units = Array.from(key, (one) => `\\u${one.charCodeAt(0).toString(16).padStart(4, '0')}`).join('');
   const escaped = [
     key,
     key.replace('/', '\\/'),
@@ -261,8 +261,8 @@ test('a key that is escaped, whatever way, is in no error and in no reply', asyn
     JSON.stringify(units).slice(1, -1),
     encodeURIComponent(key),
     encodeURIComponent(encodeURIComponent(key)),
-    [...key].map((one) => `&#${one.charCodeAt(0)};`).join(''),
-    [...key].map((one) => `&#x${one.charCodeAt(0).toString(16)};`).join(''),
+    Array.from(key, (one) => `&#${one.charCodeAt(0)};`).join(''),
+    Array.from(key, (one) => `&#x${one.charCodeAt(0).toString(16)};`).join(''),
   ];
   const content = JSON.stringify(completion('KEY'));
   const answers = escaped.flatMap((form) => [

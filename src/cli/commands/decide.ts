@@ -10,13 +10,11 @@ import { type LearntFrom, type QuestionUse, countLearnt } from '../../core/train
 import { type Trajectory, groupTrajectories, trajectoryColumns } from '../../core/trajectories.js';
 import type { RunClaims } from '../../evaluate/index.js';
 import type { Command, CommandResult, CommonFlags, Terminal } from '../command.js';
-import { DECIDERS, type DeciderFlags, deciderOption, deciderOptions, judgeOptions, refuseOthersFlags } from '../decider-flags.js';
+import { DECIDERS, type DeciderFlags, deciderOption, deciderOptions, refuseOthersFlags } from '../decider-flags.js';
 import { resultOf } from '../finished.js';
 import { makeDecider } from '../make-decider.js';
 import { folderName } from '../run-flags.js';
 import { formatOption } from './input-options.js';
-
-export { judgeOptions };
 
 interface Flags extends CommonFlags, DeciderFlags {
   run: string;

@@ -9,6 +9,7 @@ import { buildReport, readReportSources } from '../../evaluate/index.js';
 import { openBudget, paidWords, readPrice } from '../../llm/index.js';
 import type { JudgeReads } from '../../prompts/index.js';
 import type { Command, CommandResult, CommonFlags, Terminal } from '../command.js';
+import { judgeOptions } from '../decider-flags.js';
 import { encoderOptions } from '../encoder-flags.js';
 import { type LlmFlags, llmOptions, openModel } from '../llm-flags.js';
 import { numberIn, rowRange } from '../number-flags.js';
@@ -17,7 +18,7 @@ import { runStep } from '../run-step.js';
 import { verifierFolder } from '../verifier-flags.js';
 import { calibrate } from './calibrate.js';
 import { claimsBuild } from './claims-build.js';
-import { decide, judgeOptions } from './decide.js';
+import { decide } from './decide.js';
 import { embed } from './embed.js';
 import { extract } from './extract.js';
 import { inputOptions, openOptions } from './input-options.js';
@@ -214,8 +215,9 @@ function deciderFlags(decider: TrialDecider, flags: Flags): { [flag: string]: un
     case 'small':
       return { model: flags.small, claims: 'generated', ...given(flags, Object.keys(encoderOptions)) };
     case 'verifier':
+      return { model: flags.verifier, claims: 'generated', ...given(flags, ['model-dir']) };
     case 'nli':
-      return { model: flags[decider], claims: 'generated', ...given(flags, ['model-dir']) };
+      return { model: flags.nli, claims: 'generated' };
   }
 }
 
