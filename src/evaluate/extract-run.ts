@@ -8,7 +8,7 @@ import type { OutputFolder, TableFormat } from '../core/output-folder.js';
 import type { OnProgress } from '../core/progress.js';
 import { type QuestionKey, questionKey } from '../core/question-key.js';
 import { questionWork } from '../core/question-work.js';
-import type { HopRecord } from '../core/records.js';
+import { type HopRecord, recordColumns } from '../core/records.js';
 import { type RunQuestion, readRunQuestions } from '../core/run-questions.js';
 import { readTable } from '../core/tables.js';
 import { type LanguageModel, LanguageModelError, addUsage, metered, noUsage } from '../llm/index.js';
@@ -85,10 +85,7 @@ export async function extractRun(out: OutputFolder, options: ExtractRunOptions):
       sums.longest_prompt = Math.max(sums.longest_prompt, entry.longest);
       addUsage(usage, entry.usage);
       if (gold === null) sums.without_answer++;
-      else {
-        last.add(scoreAnswer(entry.answers.at(-1) as string, gold));
-        if (native) own.add(scoreAnswer(native.get(questionKey(entry)) ?? '', gold));
-      }
+      else last.add(scoreAnswer(entry.answers.at(-1) as string, gold));
       onProgress?.(sums.questions, null);
       yield* made;
     }
@@ -96,6 +93,12 @@ export async function extractRun(out: OutputFolder, options: ExtractRunOptions):
 
   await out.table('extractions', extractionColumns, rows(), format);
   if (sums.questions === 0) throw new InputError('no question in the run', { file: run });
+  // A question that ended before its first loop has an answer too.
+  if (native)
+    for await (const record of readTable(run, manifest, 'records', recordColumns)) {
+      const gold = goldAnswers(record);
+      if (gold !== null && native.has(questionKey(record))) own.add(scoreAnswer(native.get(questionKey(record)) ?? '', gold));
+    }
   return { ...sums, at_last_loop: last.mean(), native: native && own.mean(), usage: { ...usage } };
 }
 

@@ -124,6 +124,17 @@ test('replies that were cut off, and answers that are empty, are counted', async
   assert.deepEqual([counts.loops, counts.calls, counts.empty_answers, counts.cut_replies], [4, 2, 2, 1]);
 });
 
+test('the agent’s own answers are scored for questions without a loop too, and their number stands with them', async () => {
+  const early = { ...velm, question_id: 'r', row: 1 };
+  const answers = ['q', 'r'].map((question_id, row) => ({ question_id, row, answer: row === 0 ? 'no' : 'Velm', transcript: '…' }));
+  const manifest = await extracted(
+    await runOf([velm, early], [found], answers),
+    scriptedModel(() => 'Velm'),
+  );
+  assert.equal(manifest.counts.questions, 1);
+  assert.deepEqual(manifest.counts.native, { questions: 2, em: 0.5, f1: 0.5 });
+});
+
 test('the agent’s own answers stand beside the extractor’s; an agent without an answer is wrong', async () => {
   const second = { ...velm, question_id: 'r', row: 1 };
   const answers = [
