@@ -115,9 +115,38 @@ function claimsIn(value: unknown, unclosed: ReadonlySet<object>): Said[] {
     return items.flatMap((one) => claimsIn(one, unclosed));
   }
   if (!isObject(value)) return [];
+  const own = ownFields(value);
+  const inside = Object.entries(value).filter(([key, one]) => isListOfClaims(key, one, own));
+  const listed = inside.flatMap(([, one]) => claimsIn(one, unclosed));
+  if (listed.length > 0) return listed;
   const said = columnsOf(value).flatMap((one) => claimOf(one, unclosed.has(value)));
   if (said.length > 0) return said;
   return Object.values(value).flatMap((one) => claimsIn(one, unclosed));
+}
+
+/**
+ * Whether the claims stand inside this field, so that the object around it, with a title or the question repeated, is none. A claim that brings
+ * its sources along stays one: what it holds says less than it does.
+ */
+function isListOfClaims(key: string, value: unknown, own: number): boolean {
+  const name = nameOf(key);
+  const isNamed = /(?:claims|hops|steps|facts|list|items)$/.test(name);
+  if (isTextList(value)) return name.endsWith('claims') || (isNamed && own < 2);
+  const inside = mostFields(value);
+  return inside > 0 && (inside > own || (isNamed && own < FIELDS.length - 1));
+}
+
+/** How many of a claim's fields an object itself names, with values that are no objects and no lists of them. */
+function ownFields(value: Fields): number {
+  const plain = Object.entries(value).filter(([, one]) => !(Array.isArray(one) ? one : [one]).some(isObject));
+  return new Set(plain.map(([key]) => fieldOf(key)).filter((name) => name !== undefined)).size;
+}
+
+/** The most fields that one object in a value names; 0 where it holds no object. */
+function mostFields(value: unknown): number {
+  if (Array.isArray(value)) return Math.max(0, ...value.map(mostFields));
+  if (!isObject(value)) return 0;
+  return Math.max(ownFields(value), ...Object.values(value).map(mostFields));
 }
 
 /** An object whose fields hold lists stands for as many objects as they are long. */
