@@ -10,6 +10,7 @@ import type { OnProgress } from '../src/core/progress.js';
 import type { QuestionKey } from '../src/core/question-key.js';
 import { questionWork } from '../src/core/question-work.js';
 import type { HopRecord } from '../src/core/records.js';
+import { idTally, repeatedIdsWarning } from '../src/core/repeated-ids.js';
 import { readRunQuestions } from '../src/core/run-questions.js';
 import { type LanguageModel, LanguageModelError, addUsage, metered, noUsage } from '../src/llm/index.js';
 import {
@@ -212,6 +213,9 @@ async function finished(
   const scored = quality.filter((one) => one.entity_f1 !== null);
   const buckets: { [bucket: string]: number } = {};
   for (const { bucket } of scored) buckets[bucket as string] = (buckets[bucket as string] ?? 0) + 1;
+  const ids = idTally();
+  for (const { question_id } of quality) ids.add(question_id);
+  const repeated = ids.repeated();
   const noClaims = tally.perK[0] ?? 0;
   const counts: { [name: string]: Json } = {
     questions: quality.length,
@@ -226,8 +230,10 @@ async function finished(
     repaired: { ...opened.quarantine.repaired },
     usage: { ...tally.usage },
     ...(afterLoop !== undefined && { ended_before_loop: tally.endedBefore }),
+    ...(repeated > 0 && { repeated_ids: repeated }),
   };
   const warnings: string[] = [];
+  if (repeated > 0) warnings.push(repeatedIdsWarning(repeated));
   if (tally.readings.fallback > 0)
     warnings.push(
       `${tally.readings.fallback} of ${quality.length} questions have one claim made of question and reply: no claim could be read`,

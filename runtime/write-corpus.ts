@@ -14,6 +14,7 @@ import { InputError } from '../src/core/errors.js';
 import { hashFile } from '../src/core/hash.js';
 import type { Manifest } from '../src/core/manifest.js';
 import { type OutputFolder, openOutputFolder } from '../src/core/output-folder.js';
+import { idTally } from '../src/core/repeated-ids.js';
 import { SPLITTER, splitSentences } from '../src/core/sentences.js';
 import { identityHash } from './embedding-cache.js';
 import type { Encoder } from './encoder.js';
@@ -119,9 +120,11 @@ export async function writeCorpus(passages: AsyncIterable<Passage>, encoder: Enc
     parts++;
   };
 
+  const ids = idTally();
   let rows: { row: PassageRow; text: string }[] = [];
   for await (const passage of passages) {
     const number = seen++;
+    ids.add(passage.id);
     if (Math.floor(number / SHARD_BLOCK) % shard.of !== shard.index) continue;
     signal?.throwIfAborted();
     counts.passages++;
@@ -145,15 +148,17 @@ export async function writeCorpus(passages: AsyncIterable<Passage>, encoder: Enc
     'quarantine.jsonl',
     left.map((one) => ({ action: 'skipped', ...one })),
   );
+  const warnings: string[] = [];
+  const repeated = ids.repeated();
+  if (repeated > 0) warnings.push(`${repeated} of the corpus's ${seen} passages have an id that stood before; all are kept`);
+  if (counts.cut_passages > 0)
+    warnings.push(
+      `${counts.cut_passages} of ${counts.passages} passages have more than the encoder's ${encoder.identity.max_tokens} tokens; what lies beyond was not embedded`,
+    );
   const manifest = await out.finish({
     quarantined,
-    counts: { ...counts, sentences, parts, corpus_passages: seen },
-    warnings:
-      counts.cut_passages === 0
-        ? []
-        : [
-            `${counts.cut_passages} of ${counts.passages} passages have more than the encoder's ${encoder.identity.max_tokens} tokens; what lies beyond was not embedded`,
-          ],
+    counts: { ...counts, sentences, parts, corpus_passages: seen, ...(repeated > 0 && { repeated_ids: repeated }) },
+    warnings,
     details: { encoder: encoder.identity, splitter: SPLITTER, text: PASSAGE_TEXT, shard: shard.index, of: shard.of },
   });
   return { manifest, encoded };

@@ -4,6 +4,7 @@ import { InputError } from '../core/errors.js';
 import type { OutputFolder, TableFormat } from '../core/output-folder.js';
 import { questionWork } from '../core/question-work.js';
 import { type HopRecord, recordColumns } from '../core/records.js';
+import { idTally } from '../core/repeated-ids.js';
 import { type GoldOutcome, type RetrievedPages, onRetrievedPages } from '../core/retrieved-pages.js';
 import { type Loop, STOP_REASONS, trajectoryColumns } from '../core/trajectories.js';
 import { foundSentences, loopsOfRecords } from '../core/written-loops.js';
@@ -39,6 +40,8 @@ export interface RunCounts {
   without_pool: number;
   /** Questions that ended before their first loop, which have no trajectory; left out where there are none. */
   without_loop?: number;
+  /** Questions with an id that stood before; left out where there are none. */
+  repeated_ids?: number;
   /** What the agent's language model took, cached replies counted like others; only for agents that have one. */
   usage?: Pick<Usage, keyof Usage>;
   /** Over an open corpus: what became of the gold labels on the retrieved pages. */
@@ -131,7 +134,13 @@ export async function writeRun(
     }));
     await out.table('answers', answerColumns, answers, format);
   }
-  for (const entry of finished) count(counts, entry);
+  const ids = idTally();
+  for (const entry of finished) {
+    count(counts, entry);
+    ids.add(entry.question_id);
+  }
+  const repeated = ids.repeated();
+  if (repeated > 0) counts.repeated_ids = repeated;
   return counts;
 }
 

@@ -123,7 +123,10 @@ test('P92: what a run can cost at most is printed before it starts', async () =>
 test('follow-ups reach every row with their id', async () => {
   const twice = [questions[1], { ...questions[1], question: 'wb wc?' }, questions[2]];
   const out = await temporaryFolder();
-  await hopgateJson(['trajectories', 'run', await dataset(twice), '--agent', 'scripted', '--followups', await followUps(), '--out', out]);
+  const args = ['trajectories', 'run', await dataset(twice), '--agent', 'scripted', '--followups', await followUps(), '--out', out];
+  const { counts, warnings } = await hopgateJson(args);
+  assert.equal((counts as { repeated_ids: number }).repeated_ids, 1);
+  assert.equal((warnings as string[]).at(-1), '1 questions have an id that stood before; calibrate and replay ask for --repeats');
   const all = await collect(readRunQuestions(out));
   assert.deepEqual(
     all.map(({ trajectory }) => [trajectory.question_id, trajectory.row, trajectory.loops[0]?.query]),

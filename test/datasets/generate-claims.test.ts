@@ -93,6 +93,13 @@ test('claims of the model’s list: K, readings, quality against the gold titles
   assert.deepEqual([...new Set(claims.map(({ source }) => source))], ['generated']);
 });
 
+test('question ids that repeat are counted and said', async () => {
+  const [first, second] = hotpotqaQuestions(2) as [object, object];
+  const { manifest } = await generated(() => listOf('A'), { questions: [first, second, first] });
+  assert.equal(manifest.counts.repeated_ids, 1);
+  assert.deepEqual(manifest.warnings, ['1 questions have an id that stood before; calibrate and replay ask for --repeats']);
+});
+
 test('one call a question, greedy, of at most 256 new tokens, from the question alone', async () => {
   const { model } = await generated(() => listOf('A'));
   assert.equal(model.requests.length, 3);

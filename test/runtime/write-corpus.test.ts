@@ -97,3 +97,13 @@ test('a part over 1 GiB, a shard without a passage, and shards of two encoders a
   await write(two, join(dir, shardFolder(1, 2)), countingEncoder('two'), { shard: { index: 1, of: 2 } });
   await assert.rejects(openCorpusFolder(dir), /was made from another corpus file, or by another encoder, than the first shard$/);
 });
+
+test('passage ids that repeat are counted over the whole corpus, whatever the shard, and said', async () => {
+  const ids = Array.from({ length: SHARD_BLOCK + 3 }, (_, at) => (at < SHARD_BLOCK ? `p${at}` : 'p0'));
+  const file = await temporaryFile('corpus.jsonl', ids.map((id) => `${JSON.stringify({ id, contents: 'T\nA text.' })}\n`).join(''));
+  for (const index of [0, 1]) {
+    const { manifest } = await write(file, await temporaryFolder(), countingEncoder(), { shard: { index, of: 2 } });
+    assert.equal(manifest.counts.repeated_ids, 3);
+    assert.deepEqual(manifest.warnings, ["3 of the corpus's 4099 passages have an id that stood before; all are kept"]);
+  }
+});

@@ -2,6 +2,7 @@ import { DEFAULT_LOOPS, type RunCounts, writeRun } from '../../agents/index.js';
 import { InputError } from '../../core/errors.js';
 import { openOutputFolder } from '../../core/output-folder.js';
 import type { DatasetName } from '../../core/records.js';
+import { repeatedIdsWarning } from '../../core/repeated-ids.js';
 import { type IdSource, type OpenedRecords, openRecords } from '../../../datasets/index.js';
 import { type AgentFlags, agentOf, agentOptions } from '../agent-flags.js';
 import type { Command, CommandResult, CommonFlags, Terminal } from '../command.js';
@@ -111,6 +112,7 @@ async function run(flags: Flags, terminal: Terminal): Promise<CommandResult> {
     const skipped: { [reason: string]: number } = {};
     for (const { action, reason } of entries) if (action === 'skipped') skipped[reason] = (skipped[reason] ?? 0) + 1;
     const { counts, warnings } = agent.summary();
+    if (ran.repeated_ids !== undefined) warnings.push(repeatedIdsWarning(ran.repeated_ids));
     if (ran.without_pool > 0) warnings.push(`${ran.without_pool} questions come without pages to search in and are left out`);
     if (ran.gold?.unresolved)
       warnings.push(
