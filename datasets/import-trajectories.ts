@@ -7,6 +7,7 @@ import type { Manifest } from '../src/core/manifest.js';
 import { type OutputFolder, type TableFormat, openOutputFolder } from '../src/core/output-folder.js';
 import type { OnProgress } from '../src/core/progress.js';
 import { type DatasetName, type HopRecord, recordColumns } from '../src/core/records.js';
+import { idTally, repeatedIdsWarning } from '../src/core/repeated-ids.js';
 import { type GoldOutcome, onRetrievedPages, retrievedPages } from '../src/core/retrieved-pages.js';
 import { DATASET_SENTENCES, SPLITTER, splitSentences } from '../src/core/sentences.js';
 import { foldSpace } from '../src/core/text.js';
@@ -83,6 +84,8 @@ interface Counts {
   without_search: number;
   stopped_by: { [reason: string]: number };
   gold: { [outcome in GoldOutcome]?: number };
+  /** Questions with an id that stood before; left out where there are none. */
+  repeated_ids?: number;
 }
 
 async function write(
@@ -96,6 +99,7 @@ async function write(
   const lookup = questions && (await questionLookup(questions, namesOf(read())));
   const counts: Counts = { questions: 0, loops: 0, documents: 0, pages: 0, sentences: 0, without_search: 0, stopped_by: {}, gold: {} };
   const finished: CompactLoops[] = [];
+  const ids = idTally();
   const answers = await open(out.temporary('answers.lines'), 'w');
   let splitter: string | undefined;
 
@@ -112,6 +116,7 @@ async function write(
         for (const repair of one.repairs) quarantine.repair({ ...place, ...repair });
         finished.push(found);
         counts.questions++;
+        ids.add(record.question_id);
         counts.documents += documents;
         counts.pages += record.pages.length;
         if (found.loops.length === 0) counts.without_search++;
@@ -142,11 +147,17 @@ async function write(
   await out.table('trajectories', trajectoryColumns, loops(), tables);
   await out.table('answers', answerColumns, readJsonl(out.temporary('answers.lines'), answerColumns), tables);
   await out.jsonl('quarantine.jsonl', quarantine.entries);
-  const warnings = counts.gold.unresolved
-    ? [
-        `${counts.gold.unresolved} questions lose their gold labels: a retrieved page has a supporting title, but not the supporting sentence or paragraph`,
-      ]
-    : [];
+  const warnings: string[] = [];
+  if (counts.loops === 0) warnings.push(`no trajectory has a search: there is no loop to decide on; is the file in the format ${format}?`);
+  const repeated = ids.repeated();
+  if (repeated > 0) {
+    counts.repeated_ids = repeated;
+    warnings.push(repeatedIdsWarning(repeated));
+  }
+  if (counts.gold.unresolved)
+    warnings.push(
+      `${counts.gold.unresolved} questions lose their gold labels: a retrieved page has a supporting title, but not the supporting sentence or paragraph`,
+    );
   return out.finish({
     counts: { ...counts, repaired: { ...quarantine.repaired } },
     quarantined: { ...quarantine.skipped },
@@ -176,7 +187,8 @@ async function* importedRows(
   { format, textField, signal, onProgress }: ImportOptions,
 ): AsyncGenerator<Imported> {
   const reader = trajectoryReader(format, textField);
-  let [recognised, others] = [0, 0];
+  let [recognised, others, searched, elsewhere] = [0, 0, 0, 0];
+  let otherFormat: string | undefined;
   for await (const raw of sourceRows(files, { signal, onProgress })) {
     const place = { row: raw.row, line: raw.line ?? null, question_id: null };
     let read: ReadTrajectory;
@@ -190,10 +202,23 @@ async function* importedRows(
       skipOrThrow(error, quarantine, place);
       continue;
     }
+    if (read.otherFormat !== undefined) {
+      otherFormat ??= read.otherFormat;
+      elsewhere++;
+      const detail = `got the marks of ${read.otherFormat} and no search in those of ${format}`;
+      skipOrThrow(new BadRecord('bad_marks', detail), quarantine, { ...place, question_id: read.id ?? null });
+      continue;
+    }
     if (read.recognised) recognised++;
     else others++;
+    if (read.loops.length > 0) searched++;
     yield { read, row: raw.row, line: raw.line ?? null };
   }
+  // Transcripts without a search look the same in both formats.
+  if (otherFormat !== undefined && searched === 0)
+    throw new InputError(`${elsewhere} transcripts have the marks of ${otherFormat}, and none a search in those of ${format}`, {
+      file: files[0] as string,
+    });
   // A transcript without a mark may be one without a search; not one mark in the file is another format.
   if (recognised === 0 && others > 0)
     throw new InputError(`none of the ${others} transcripts has a mark of the format ${format}`, { file: files[0] as string });

@@ -17,4 +17,4 @@ export type { LeakageReport, Overlap } from './leakage.js';
 export { type DoctorReport, FILE_FAULTS, examine } from './doctor.js';
 export { type SubsetEntry, openSubset, recordHash, writeSubset } from './subset.js';
 export { type ImportOptions, importTrajectories } from './import-trajectories.js';
-export { TRAJECTORY_FORMATS, type TrajectoryFormat } from './trajectory-readers/index.js';
+export { IMPORT_REPAIRS, TRAJECTORY_FORMATS, type TrajectoryFormat } from './trajectory-readers/index.js';

@@ -55,9 +55,13 @@ function searches(kept: z.infer<typeof output>, question: string): ReadTrajector
     const inOrder = Object.entries(numbered).toSorted(([a], [b]) => Number(a) - Number(b));
     return inOrder.map(([, { query, docs }]) => ({ query: query.trim(), subAnswer: null, documents: docs.map(documentOf) }));
   }
-  if ('retrieval_result_iter_0' in kept) {
+  const rounds = Object.keys(kept).filter((key) => /^retrieval_result_iter_\d+$/.test(key));
+  if (rounds.length > 0) {
     const loops: ReadTrajectory['loops'] = [];
-    for (let at = 0; `retrieval_result_iter_${at}` in kept; at++) {
+    for (let at = 0; at < rounds.length; at++) {
+      // Behind a search that is missing the others would be loops of another number.
+      if (!(`retrieval_result_iter_${at}` in kept))
+        throw new BadRecord('bad_field', `got ${rounds.join(', ')}, expected retrieval_result_iter_${at} among them`, 'output');
       const found = parseField(documents, kept[`retrieval_result_iter_${at}`], `output.retrieval_result_iter_${at}`);
       const last = at === 0 ? '' : parseField(z.string(), kept[`pred_iter_${at - 1}`], `output.pred_iter_${at - 1}`);
       loops.push({ query: at === 0 ? question : `${question} ${last}`, subAnswer: null, documents: found.map(documentOf) });

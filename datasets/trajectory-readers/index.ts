@@ -1,4 +1,4 @@
-import { R1_SEARCHER_MARKS, SEARCH_R1_MARKS, markedReader } from './marked.js';
+import { markedReader } from './marked.js';
 import { readFlashrag } from './flashrag.js';
 import { readPlain } from './plain.js';
 import { reactReader } from './react.js';
@@ -18,7 +18,16 @@ export function trajectoryReader(format: TrajectoryFormat, textField?: string): 
 const READERS: { readonly [format in TrajectoryFormat]: (textField?: string) => TrajectoryReader } = {
   jsonl: () => readPlain,
   flashrag: () => readFlashrag,
-  'r1-searcher': (field) => markedReader(R1_SEARCHER_MARKS, field),
-  'search-r1': (field) => markedReader(SEARCH_R1_MARKS, field),
+  'r1-searcher': (field) => markedReader('r1-searcher', field),
+  'search-r1': (field) => markedReader('search-r1', field),
   react: (field) => reactReader(field),
 };
+
+/** What a reader passed over in a trajectory that is used. */
+export const IMPORT_REPAIRS = {
+  lone_surrogate: 'half of a surrogate pair, read as U+FFFD',
+  query_without_documents: 'a query was never answered: no loop',
+  query_cut_off: 'the transcript ends inside a query',
+  unknown_documents: 'documents in no known layout, taken as one without a title',
+  other_action: 'an action that is no search, or has no known form',
+} as const;

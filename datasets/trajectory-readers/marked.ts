@@ -4,24 +4,26 @@ import { blockDocuments } from './documents.js';
 import { type ReadTrajectory, type TrajectoryReader, readHead, readTranscript } from './trajectory.js';
 
 /** The marks of a transcript: each pair opens and closes. */
-export interface Marks {
+interface Marks {
   query: readonly [string, string];
   documents: readonly [string, string];
   answer: readonly [string, string];
 }
 
-/** R1-Searcher: `gen_text_store` of its published files. */
-export const R1_SEARCHER_MARKS: Marks = {
-  query: ['<|begin_of_query|>', '<|end_of_query|>'],
-  documents: ['<|begin_of_documents|>', '<|end_of_documents|>'],
-  answer: ['<answer>', '</answer>'],
-};
+export type MarkedFormat = 'r1-searcher' | 'search-r1';
 
-/** Search-R1. */
-export const SEARCH_R1_MARKS: Marks = {
-  query: ['<search>', '</search>'],
-  documents: ['<information>', '</information>'],
-  answer: ['<answer>', '</answer>'],
+const MARKS: { readonly [format in MarkedFormat]: Marks } = {
+  /** `gen_text_store` of its published files. */
+  'r1-searcher': {
+    query: ['<|begin_of_query|>', '<|end_of_query|>'],
+    documents: ['<|begin_of_documents|>', '<|end_of_documents|>'],
+    answer: ['<answer>', '</answer>'],
+  },
+  'search-r1': {
+    query: ['<search>', '</search>'],
+    documents: ['<information>', '</information>'],
+    answer: ['<answer>', '</answer>'],
+  },
 };
 
 /**
@@ -30,12 +32,21 @@ export const SEARCH_R1_MARKS: Marks = {
  * second opening mark. Marks that do not fit (nested, closed before they were opened, documents without a query or without an end) leave no
  * honest reading, so the record is left out.
  */
-export function markedReader(marks: Marks, field?: string): TrajectoryReader {
+export function markedReader(format: MarkedFormat, field?: string): TrajectoryReader {
   return (value) => {
     const head = readHead(value);
-    const transcript = readTranscript(value, field, head.question);
-    return { ...head, ...readMarked(transcript.text, transcript.field, marks), transcript: transcript.text };
+    const { text, field: found } = readTranscript(value, field, head.question);
+    const otherFormat = formatInstead(text, format);
+    return { ...head, ...readMarked(text, found, MARKS[format]), transcript: text, ...(otherFormat && { otherFormat }) };
   };
+}
+
+/** The format that a transcript's searches are marked by where this one's are not in it; the answer's mark is the same in both. */
+function formatInstead(text: string, format: MarkedFormat): MarkedFormat | undefined {
+  const searches = ({ query, documents }: Marks): boolean => text.includes(query[0]) && text.includes(documents[0]);
+  const { query, documents } = MARKS[format];
+  if (text.includes(query[0]) || text.includes(documents[0])) return undefined;
+  return (Object.keys(MARKS) as MarkedFormat[]).find((other) => other !== format && searches(MARKS[other]));
 }
 
 type Marked = Pick<ReadTrajectory, 'loops' | 'answer' | 'stop' | 'recognised' | 'repairs'>;

@@ -21,6 +21,8 @@ export interface ReadTrajectory {
   stop: (typeof STOP_REASONS)[number];
   /** Whether anything of the format was recognised: a file without any was written in another one. */
   recognised: boolean;
+  /** The format that the transcript's searches are in instead. */
+  otherFormat?: string;
   /** Something that was passed over: reason, detail, field. */
   repairs: { reason: string; detail: string; field: string }[];
 }

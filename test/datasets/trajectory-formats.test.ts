@@ -1,6 +1,7 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { SPLITTER } from '../../src/core/sentences.js';
+import { foldSpace } from '../../src/core/text.js';
 import { imported } from '../support/imported-run.js';
 
 const titled = (...titles: string[]): string =>
@@ -262,5 +263,64 @@ test('FlashRAG intermediate data: reasoning, iterative and single-search pipelin
   assert.deepEqual(
     quarantine.map(({ row, reason }) => [row, reason]),
     [[3, 'bad_field']],
+  );
+});
+
+async function react(text: string) {
+  const { questions, answers, quarantine } = await imported([{ id: 'r', question: 'Which?', text }], 'react');
+  return {
+    loops:
+      questions[0]?.trajectory.loops.map(({ query, sentences }) => [query, foldSpace(sentences.map((one) => one.text).join(' '))]) ?? [],
+    answer: answers[0]?.answer,
+    listed: quarantine.map(({ action, reason, detail }) => [action, reason, detail]),
+  };
+}
+
+test('ReAct: a full stop behind an action, a colon and LangChain’s JSON say the same as the plain form', async () => {
+  const one = (action: string) => react(`Thought 1: hm\n${action}\nObservation 1: Foo is old.\nAction 2: Finish[X].`);
+  for (const action of [
+    'Action 1: Search[Foo]',
+    'Action 1: Search[Foo].\nI wait.',
+    'Action 1: search: Foo',
+    'Action 1: Search(Foo)',
+    'Action: Search\nAction Input: {"query": "Foo"}',
+    'Action: Search\nAction Input: {"tool_input": "Foo", "limit": 3}',
+  ])
+    assert.deepEqual(await one(action), { loops: [['Foo', 'Foo is old.']], answer: 'X', listed: [] }, action);
+});
+
+test('ReAct: lines of an observation that begin like a label are its text', async () => {
+  const passage = 'A. He made\nAction: an action film genre.\nAction: drama\nIt ended.';
+  assert.deepEqual(await react(`Action 1: Search[Foo]\nObservation 1: ${passage}\nThought 2: so\nAction 2: Finish[A [b]]\n`), {
+    loops: [['Foo', foldSpace(passage)]],
+    answer: 'A [b]',
+    listed: [],
+  });
+});
+
+test('ReAct: an action that cannot be read is listed, and its observation goes with it', async () => {
+  assert.deepEqual(await react('Thought: a\nAction: drama\nThought: b\nAction: I look, then wait\nObservation: x\nFinal Answer: Y'), {
+    loops: [],
+    answer: 'Y',
+    listed: [
+      ['repaired', 'other_action', 'action "drama" has no input'],
+      ['repaired', 'other_action', 'action "I look, then wait" has no known form'],
+    ],
+  });
+});
+
+test('FlashRAG: a search that is missing among the iterations leaves the record out', async () => {
+  const doc = { contents: '"A"\nA is old.' };
+  const output = { retrieval_result_iter_0: [doc], pred_iter_0: 'x', retrieval_result_iter_2: [doc], pred: 'y' };
+  const { quarantine } = await imported(
+    [
+      { id: 'gap', question: 'A?', output },
+      { id: 'good', question: 'A?', output: { retrieval_result_iter_0: [doc], pred: 'y' } },
+    ],
+    'flashrag',
+  );
+  assert.deepEqual(
+    quarantine.map(({ reason, row, detail }) => [reason, row, detail]),
+    [['bad_field', 0, 'got retrieval_result_iter_0, retrieval_result_iter_2, expected retrieval_result_iter_1 among them']],
   );
 });

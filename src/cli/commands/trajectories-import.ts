@@ -3,6 +3,8 @@ import {
   TRAJECTORY_FORMATS,
   type TrajectoryFormat,
   ID_SOURCES,
+  IMPORT_REPAIRS,
+  SKIP_REASONS,
   importTrajectories,
   openRecords,
 } from '../../../datasets/index.js';
@@ -70,6 +72,13 @@ async function run(flags: Flags, terminal: Terminal): Promise<CommandResult> {
   terminal.print(
     `${String(counts.questions)} questions (${String(counts.without_search)} without a search), ${String(counts.loops)} loops, ${String(counts.documents)} documents; ${skipped} records quarantined; in ${out}`,
   );
+  const { repaired } = counts as { repaired: { [reason: string]: number } };
+  for (const [what, reasons] of Object.entries({ skipped: manifest.quarantined, repaired })) {
+    for (const [reason, n] of Object.entries(reasons).toSorted(([, a], [, b]) => b - a))
+      terminal.print(`${String(n).padStart(8)}  ${what.padEnd(8)} ${reason.padEnd(22)} ${MEANINGS[reason] ?? ''}`.trimEnd());
+  }
   checkStrict(flags.strict, manifest.quarantined, 0);
   return { ...result, questions: counts.questions, loops: counts.loops, documents: counts.documents };
 }
+
+const MEANINGS: { readonly [reason: string]: string } = { ...SKIP_REASONS, ...IMPORT_REPAIRS };
