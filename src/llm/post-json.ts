@@ -172,9 +172,7 @@ function jsonOf(
   const secret = apiKey !== undefined && apiKey.length >= SECRET_LENGTH ? apiKey : undefined;
   const type = response.headers.get('content-type') ?? '';
   if (!/^application\/(.+\+)?json\b/i.test(type))
-    return refuse(
-      `got content type ${shown(without(secrets, type))} (${shown(without(secrets, reply), 60)}), expected application/json`,
-    );
+    return refuse(`got content type ${shown(without(secrets, type))} (${shown(without(secrets, reply), 60)}), expected application/json`);
   let parsed: unknown;
   try {
     parsed = JSON.parse(reply);

@@ -1,5 +1,6 @@
 import { canonicalJson, sha256 } from '../core/hash.js';
 import type { ChatContents } from './chat-encoder.js';
+import { spoken } from './spoken.js';
 import { promptLine } from './verifier-prompt.js';
 
 /** A follow-up question of an agent, and what was found for it; null where nothing was. */
@@ -155,8 +156,7 @@ export function selfAskSha256(): string {
 
 /** Lines that are not empty, without a reasoning model's thoughts. */
 function visible(reply: string): string[] {
-  return reply
-    .replace(/<think>.*?(?:<\/think>|$)/gs, '')
+  return spoken(reply)
     .split('\n')
     .map((line) => line.trim())
     .filter((line) => line !== '');

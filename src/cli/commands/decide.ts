@@ -102,6 +102,7 @@ async function decideWith(flags: Flags, terminal: Terminal, opened: { close(): P
     .catch(discarding)
     .finally(() => bar.done());
   const warnings = [...prepared.warnings, ...(await learntWarnings(flags.run, manifest, { claims, learntFrom }))];
+  warnings.push(...(decider.warnings?.(decided.read ?? {}) ?? []));
   const withoutClaims = Object.entries(decided.without_claims);
   for (const [reason, n] of withoutClaims) warnings.push(`${n} questions have no claims (${reason}) and are never covered`);
   const trivial = guarded ? trivialCell(decided) : undefined;

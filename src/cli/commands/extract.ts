@@ -92,7 +92,7 @@ function detailsOf(name: string, manifest: Manifest, model: Awaited<ReturnType<t
     prompt_sha256: extractionPromptSha256(),
     // Without the model's own tokenizer prompts are cut by an estimate that rather counts too many.
     tokens_counted_by: model.countTokens === undefined ? 'estimate' : 'model',
-    fidelity: 'approx',
+    fidelity: 'approximate',
     fidelity_note: 'own wording of the prompt, and the model that was given, for the papers’ prompt and Qwen2.5-3B-Instruct in NF4',
   };
 }
