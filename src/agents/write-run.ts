@@ -42,6 +42,8 @@ export interface RunCounts {
   without_loop?: number;
   /** Questions with an id that stood before; left out where there are none. */
   repeated_ids?: number;
+  /** Questions whose agent answers, and gave no answer or an empty one; left out where there are none. */
+  without_answer?: number;
   /** What the agent's language model took, cached replies counted like others; only for agents that have one. */
   usage?: Pick<Usage, keyof Usage>;
   /** Over an open corpus: what became of the gold labels on the retrieved pages. */
@@ -147,6 +149,7 @@ export async function writeRun(
 function count(counts: RunCounts, entry: JournalEntry): void {
   if (entry.loops.length === 0) counts.without_loop = (counts.without_loop ?? 0) + 1;
   else counts.stopped_by[entry.stop_reason] = (counts.stopped_by[entry.stop_reason] ?? 0) + 1;
+  if (entry.answered && (entry.answered.answer ?? '') === '') counts.without_answer = (counts.without_answer ?? 0) + 1;
   if (entry.usage) addUsage((counts.usage ??= noUsage()), entry.usage);
   for (const [name, value] of Object.entries(entry.counts ?? {})) {
     counts.agent ??= {};

@@ -6,7 +6,7 @@ import { readManifest } from '../../src/core/manifest.js';
 import { runFolder } from '../../src/core/run-folder.js';
 import { type ChatServer, completion, serveChat } from '../support/chat-server.js';
 import { hopgate, hopgateJson } from '../support/cli.js';
-import { temporaryFolder } from '../support/files.js';
+import { temporaryFile, temporaryFolder } from '../support/files.js';
 import { hotpotqaQuestions } from '../support/hotpotqa-file.js';
 import { embedWithWords, smallRun } from '../support/small-run.js';
 
@@ -103,6 +103,27 @@ test('P106: generated claims, embedded, decided on, replayed with EM, and what t
   const page = await readFile(join(report, 'report.html'), 'utf8');
   assert.match(page, /hotpotqa: answers by tiny on 12 questions/);
   assert.match(page, /claims \(generated\): 12 calls of a language model/);
+});
+
+test('an extractor and an agent whose replies are reasoning alone end with a warning', async (t) => {
+  // As vLLM gives the reply of a model that reasoned until its tokens were used up.
+  const { url } = await serveChat(t, () => ({
+    choices: [{ message: { role: 'assistant', content: null, reasoning_content: 'Let me see' }, finish_reason: 'length' }],
+    usage: { prompt_tokens: 7, completion_tokens: 48 },
+  }));
+  const env = { HOPGATE_HOME: await temporaryFolder() };
+  const llm = ['--llm', 'tiny', '--llm-url', url];
+  const run = await smallRun('hotpotqa', 0, 2);
+  const { counts, warnings } = await hopgateJson(['extract', run, ...llm], { env });
+  const { loops, calls } = counts as { loops: number; calls: number };
+  assert.deepEqual(warnings, [
+    `${loops} of ${loops} answers are empty`,
+    `${calls} of ${calls} replies were cut off after 48 tokens; a model that reasons first has to have that switched off on its server`,
+  ]);
+  const file = await temporaryFile('small.json', JSON.stringify(hotpotqaQuestions(2)));
+  const agent = ['trajectories', 'run', file, '--agent', 'self-ask', ...llm, '--out', join(await temporaryFolder(), 'run')];
+  const ran = await hopgateJson(agent, { env });
+  assert.ok((ran.warnings as string[]).includes('the agent gave no answer to 2 of 2 questions'), JSON.stringify(ran.warnings));
 });
 
 test('an extraction made anew that gives other answers is not compared, and neither is one of another run', async (t) => {

@@ -120,6 +120,7 @@ async function run(flags: Flags, terminal: Terminal): Promise<CommandResult> {
       );
     if (ran.without_loop !== undefined)
       warnings.push(`${ran.without_loop} questions ended before their first search: they have an answer, but no loop to decide on`);
+    if (ran.without_answer !== undefined) warnings.push(`the agent gave no answer to ${ran.without_answer} of ${ran.questions} questions`);
     const manifest = await out.finish({
       counts: { ...ran, ...counts, repaired },
       quarantined: skipped,
