@@ -1,5 +1,5 @@
 import assert from 'node:assert/strict';
-import { readFile, readdir, writeFile } from 'node:fs/promises';
+import { appendFile, readFile, readdir, rm, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { after, test } from 'node:test';
 import { openRecords } from '../../datasets/index.js';
@@ -290,6 +290,14 @@ test('the shards of a corpus run as jobs of a real Ray head, and a failed one go
   await writeFile(gate, '');
   const done = await hopgateJson(args, { env: ray });
   assert.deepEqual(done.counts, { shards: 1 });
+  // A job that the cluster has for done is done again where its shard is gone, or was made of another file.
+  await rm(out, { recursive: true });
+  await hopgateJson(args, { env: ray });
+  await appendFile(corpus, lines([{ id: '8', contents: '"Ilm"\nIlm is a town. Its river is the Almwater. It is old.' }]));
+  const other = await hopgate(args, { env: ray });
+  assert.equal(other.code, 1, other.stderr);
+  assert.match(other.stderr, /--force/);
+  await hopgateJson([...args, '--force'], { env: ray });
   const whole = await temporaryFolder();
   await hopgateJson(['corpus', 'embed', corpus, '--out', whole, '--shard', '0/1'], { env });
   assert.deepEqual(await hashes(join(out, 'shard-00000-of-00001')), await hashes(join(whole, 'shard-00000-of-00001')));
