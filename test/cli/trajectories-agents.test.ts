@@ -160,11 +160,12 @@ test('bad usage of the agents on a language model is exit 2', async (t) => {
     const ran = await hopgate(['trajectories', 'run', file, ...args, '--quiet', '--out', out]);
     assert.deepEqual([ran.code, ran.stderr], [2, `hopgate: ${message}\n`]);
   }
-  // Refused before the first question, and nothing is left behind.
+  // Refused before the first question; what the probe cost stays known.
   const out = await temporaryFolder();
   const ran = await hopgate(['trajectories', 'run', file, '--agent', 'flare', ...llm, '--no-reply-cache', '--quiet', '--out', out]);
   assert.equal(ran.code, 2);
   assert.match(ran.stderr, /^hopgate: --agent flare: needs the log-probabilities of tokens, and the language model gives none \(/);
   assert.equal(server.requests.length, 1);
-  assert.deepEqual(await readdir(out).catch(() => []), []);
+  assert.deepEqual(await readdir(out), ['.unfinished']);
+  assert.ok((await readdir(join(out, '.unfinished'))).includes('paid.ledger'));
 });

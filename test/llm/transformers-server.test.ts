@@ -41,7 +41,7 @@ test(
     const stopped = await model.chat({ ...request, stop: [first] });
     assert.deepEqual([stopped.text, stopped.finish], ['', 'stop']);
     await assert.rejects(model.chat({ ...request, logprobs: 0 }), {
-      name: 'LanguageModelError',
+      name: 'NoLogprobsError',
       message: `http://127.0.0.1:${port}/v1/chat/completions: a reply without log-probabilities of its tokens, which were asked for; not every server gives them`,
     });
   },
