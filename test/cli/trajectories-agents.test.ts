@@ -23,6 +23,19 @@ function selfAsk(body: ChatBody): ChatAnswer {
   return completion(asked < 2 ? `Follow up: w${asked} ${question.slice(0, 10)}?` : 'So the final answer is: w1');
 }
 
+const selfAskRun = async (url: string, ...more: string[]): Promise<string[]> => [
+  'trajectories',
+  'run',
+  await dataset(),
+  '--agent',
+  'self-ask',
+  '--llm',
+  'tiny',
+  '--llm-url',
+  url,
+  ...more,
+];
+
 const hashes = async (folder: string): Promise<[string, string][]> =>
   Promise.all((await readdir(folder)).toSorted().map(async (name) => [name, (await readFile(join(folder, name))).toString('base64')]));
 
@@ -32,19 +45,7 @@ test('Self-Ask through the command: loops with intermediate answers, answers wit
     return selfAsk(body);
   });
   const [out, cache] = [await temporaryFolder(), await temporaryFolder()];
-  const args = [
-    'trajectories',
-    'run',
-    await dataset(),
-    '--agent',
-    'self-ask',
-    '--llm',
-    'tiny',
-    '--llm-url',
-    server.url,
-    '--cache-dir',
-    cache,
-  ];
+  const args = await selfAskRun(server.url, '--cache-dir', cache);
   const result = await hopgateJson([...args, '--out', out, '--concurrency', '2']);
   const counts = result.counts as { [name: string]: unknown };
   // Three steps and two intermediate answers a question, at 7 and 3 tokens.
@@ -82,18 +83,7 @@ test('a question whose calls fail harms no other: exit 1 with a count, and --res
     broken && selfAskState(body).question.startsWith(failing) ? refusal(400, '{"error":"no"}') : selfAsk(body),
   );
   const [out, calm] = [await temporaryFolder(), await temporaryFolder()];
-  const args = [
-    'trajectories',
-    'run',
-    await dataset(),
-    '--agent',
-    'self-ask',
-    '--llm',
-    'tiny',
-    '--llm-url',
-    server.url,
-    '--no-reply-cache',
-  ];
+  const args = await selfAskRun(server.url, '--no-reply-cache');
   const ran = await hopgate([...args, '--out', out, '--quiet']);
   assert.equal(ran.code, 1);
   assert.match(

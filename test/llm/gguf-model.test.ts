@@ -46,9 +46,10 @@ real('a real model answers with its own chat template, and ends by itself', asyn
 real('its identity holds the file, the library, the device and the context, and no path', async (smol) => {
   const identity = smol.identity as { [field: string]: unknown };
   assert.deepEqual(Object.keys(identity), ['door', 'model_sha256', 'library', 'device', 'context_tokens']);
-  assert.match(String(identity.model_sha256), /^[0-9a-f]{64}$/);
-  assert.match(String(identity.library), /^node-llama-cpp 3\.\d+\.\d+$/);
-  assert.deepEqual([identity.door, identity.device, identity.context_tokens], ['gguf', 'cpu', 512]);
+  const { door, model_sha256, library, device, context_tokens } = identity;
+  assert.match(String(model_sha256), /^[0-9a-f]{64}$/);
+  assert.match(String(library), /^node-llama-cpp 3\.\d+\.\d+$/);
+  assert.deepEqual([door, device, context_tokens], ['gguf', 'cpu', 512]);
 });
 
 real('the same reply whatever was asked before, and beside it', async (smol) => {

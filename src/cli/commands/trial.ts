@@ -120,7 +120,7 @@ async function run(flags: Flags, terminal: Terminal): Promise<CommandResult> {
   await out.file('report.html', html);
   await out.file('report.json', `${JSON.stringify(json, null, 2)}\n`);
   const price = flags.prices === undefined ? undefined : await readPrice(flags.prices, flags.llm);
-  const paid = await openBudget({ price, ledger }).paid();
+  const paid = await openBudget({ price, ledger, onDamaged: (message) => terminal.warn(message) }).paid();
   const warnings = [...trialled.warnings];
   const manifest = await out.finish({ counts, warnings, details: { deciders: [...deciders], encoder, extractor } });
   terminal.print(`${paidWords(paid)}, over all stages and resumes`);
