@@ -14,7 +14,7 @@ import { initialParameters } from '../distill/drafter-model.js';
 import { initialState, trainStep } from '../distill/fit.js';
 import { BACKENDS, type Backend, type Examples, type FitOptions, SHAPES } from '../distill/index.js';
 import { drafterOnnx, drafterSafetensors, openTensorFlow, parameterCount } from '../distill/index.js';
-import { openOnnxModel } from '../runtime/onnx-session.js';
+import { openOnnxModel } from '../runtime/models/onnx-session.js';
 import { type Random, random } from '../src/core/random.js';
 import { readSafetensors } from '../src/core/safetensors.js';
 import { examplesSafetensors } from '../test/support/drafter-examples.js';

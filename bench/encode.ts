@@ -4,7 +4,7 @@ import { pipeline } from '@huggingface/transformers';
 import { mkdtemp, rm } from 'node:fs/promises';
 import { cpus, tmpdir, totalmem } from 'node:os';
 import { join } from 'node:path';
-import { minilmFolder } from '../runtime/minilm.js';
+import { minilmFolder } from '../runtime/encoders/minilm.js';
 import { openEncoder } from '../runtime/index.js';
 import { random } from '../src/core/random.js';
 

@@ -8,9 +8,9 @@ import { existsSync } from 'node:fs';
 import { mkdir, readFile, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { makeBuiltinData } from '../datasets/builtin/index.js';
-import { type BertConfig, type BertWeights, bertOnnx } from '../runtime/bert-graph.js';
+import { type BertConfig, type BertWeights, bertOnnx } from '../runtime/encoders/bert-graph.js';
 import { cosine, openEncoder } from '../runtime/index.js';
-import { openTokenModel } from '../runtime/transformers-model.js';
+import { openTokenModel } from '../runtime/encoders/transformers-model.js';
 import { hashFile } from '../src/core/hash.js';
 
 const SENTENCES = 50;

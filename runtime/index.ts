@@ -1,12 +1,19 @@
 export * from './deciders/index.js';
-export { type Draft, type Drafter, type DrafterOptions, openDraftModel, openDrafter } from './drafter.js';
-export { type CachedEncoder, type CacheCounts, cachedEncoder, identityHash } from './embedding-cache.js';
-export { EMBEDDED, type Embedded, type EmbeddingTexts, type TextSelection, embeddingTexts } from './embedding-texts.js';
-export { BUILT_IN_ENCODER, type EncodeOptions, type Encoder, type EncoderOptions, openEncoder } from './encoder.js';
-export { type GateDecision, callsDecider, gate } from './gate.js';
-export { type HttpEncoderOptions, openHttpEncoder } from './http-encoder.js';
-export { ENCODER_NAMES, type EncoderName, type KnownEncoder, isEncoderName, knownEncoder, readEncoderRegistry } from './known-encoders.js';
-export { type MarginRange, OUTSIDE_ALARM, marginRange } from './margin-range.js';
+export { type Draft, type Drafter, type DrafterOptions, openDraftModel, openDrafter } from './gate/drafter.js';
+export { type CachedEncoder, type CacheCounts, cachedEncoder, identityHash } from './encoders/embedding-cache.js';
+export { EMBEDDED, type Embedded, type EmbeddingTexts, type TextSelection, embeddingTexts } from './encoders/embedding-texts.js';
+export { BUILT_IN_ENCODER, type EncodeOptions, type Encoder, type EncoderOptions, openEncoder } from './encoders/encoder.js';
+export { type GateDecision, callsDecider, gate } from './gate/gate.js';
+export { type HttpEncoderOptions, openHttpEncoder } from './encoders/http-encoder.js';
+export {
+  ENCODER_NAMES,
+  type EncoderName,
+  type KnownEncoder,
+  isEncoderName,
+  knownEncoder,
+  readEncoderRegistry,
+} from './encoders/known-encoders.js';
+export { type MarginRange, OUTSIDE_ALARM, marginRange } from './gate/margin-range.js';
 export {
   AGGREGATIONS,
   type Aggregation,
@@ -15,9 +22,9 @@ export {
   type MarginTracker,
   cosine,
   createMargin,
-} from './margin.js';
-export { POOLINGS, type Pooling } from './pooling.js';
-export { type ProfileMatch, type ProfileUse, matchProfile } from './profile-match.js';
+} from './gate/margin.js';
+export { POOLINGS, type Pooling } from './encoders/pooling.js';
+export { type ProfileMatch, type ProfileUse, matchProfile } from './gate/profile-match.js';
 export {
   type HeldOutFigures,
   type Profile,
@@ -27,12 +34,12 @@ export {
   profileText,
   readProfile,
   writeProfile,
-} from './profile.js';
-export { DTYPES, type Dtype } from './transformers-model.js';
-export { type LabelScores, labelOf } from './label-scores.js';
-export { PROVIDERS, type ProviderChoice } from './onnx-session.js';
-export { sameEncoder } from './same-encoder.js';
-export { type EncodedPairs, type SmallVerifier, openSmallVerifier, readSmallVerifier } from './small-verifier.js';
+} from './gate/profile.js';
+export { DTYPES, type Dtype } from './encoders/transformers-model.js';
+export { type LabelScores, labelOf } from './verifier/label-scores.js';
+export { PROVIDERS, type ProviderChoice } from './models/onnx-session.js';
+export { sameEncoder } from './encoders/same-encoder.js';
+export { type EncodedPairs, type SmallVerifier, openSmallVerifier, readSmallVerifier } from './verifier/small-verifier.js';
 export {
   type PairVerifier,
   type ReadCounts,
@@ -43,15 +50,15 @@ export {
   pairScoring,
   readVerifier,
   verifierIdentity,
-} from './verifier.js';
-export { type KeptPrompts, type PromptSource, keptPrompts } from './verifier-prompts.js';
-export { type KeysAndValues, MAY_NOT_ATTEND, type VerifierGraph, type VerifierPass, openVerifierGraph } from './verifier-model.js';
-export { type NaiveOptions, scoreNaive } from './verifier-naive.js';
-export { type LabelTokens, type TokenCounts, type TreeScorer, type TreeScorerOptions, treeScorer } from './verifier-scorer.js';
-export { type TreePrompt } from './verifier-tree.js';
-export { type ModelState, checkPulled, pullModel, pulledModels } from './pulled-models.js';
-export { type Vectors, openVectors } from './vectors.js';
-export { type WriteEmbeddingsOptions, writeEmbeddings } from './write-embeddings.js';
-export { type CorpusWriteOptions, DEFAULT_PART_ROWS, type WrittenCorpus, writeCorpus } from './write-corpus.js';
-export { type NliModel, type NliPair, openNliModel } from './nli-model.js';
-export { type HeadModel, openHead } from './head-model.js';
+} from './verifier/verifier.js';
+export { type KeptPrompts, type PromptSource, keptPrompts } from './verifier/verifier-prompts.js';
+export { type KeysAndValues, MAY_NOT_ATTEND, type VerifierGraph, type VerifierPass, openVerifierGraph } from './verifier/verifier-model.js';
+export { type NaiveOptions, scoreNaive } from './verifier/verifier-naive.js';
+export { type LabelTokens, type TokenCounts, type TreeScorer, type TreeScorerOptions, treeScorer } from './verifier/verifier-scorer.js';
+export { type TreePrompt } from './verifier/verifier-tree.js';
+export { type ModelState, checkPulled, pullModel, pulledModels } from './models/pulled-models.js';
+export { type Vectors, openVectors } from './encoders/vectors.js';
+export { type WriteEmbeddingsOptions, writeEmbeddings } from './encoders/write-embeddings.js';
+export { type CorpusWriteOptions, DEFAULT_PART_ROWS, type WrittenCorpus, writeCorpus } from './encoders/write-corpus.js';
+export { type NliModel, type NliPair, openNliModel } from './models/nli-model.js';
+export { type HeadModel, openHead } from './models/head-model.js';

@@ -1,6 +1,6 @@
 import { InputError } from '../../src/core/errors.js';
 import type { HeadFields } from '../../src/prompts/index.js';
-import type { HeadModel } from '../head-model.js';
+import type { HeadModel } from '../models/head-model.js';
 import { type Decider, type VerdictScore, loopVerdict } from './decider.js';
 import { DEFAULT_THRESHOLD } from './verdict.js';
 

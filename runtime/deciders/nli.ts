@@ -1,6 +1,6 @@
 import type { Claim } from '../../src/core/claims.js';
 import { InputError } from '../../src/core/errors.js';
-import type { NliModel } from '../nli-model.js';
+import type { NliModel } from '../models/nli-model.js';
 import type { Decider } from './decider.js';
 import { type PairScore, candidateSentences, scanTrajectory } from './scan.js';
 import { DEFAULT_THRESHOLD } from './verdict.js';

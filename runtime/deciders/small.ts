@@ -3,7 +3,7 @@ import { InputError } from '../../src/core/errors.js';
 import type { Json } from '../../src/core/manifest.js';
 import type { Pair } from '../../src/core/pair-features.js';
 import type { RetrievedSentence } from '../../src/core/trajectories.js';
-import type { SmallVerifier } from '../small-verifier.js';
+import type { SmallVerifier } from '../verifier/small-verifier.js';
 import type { Decider } from './decider.js';
 import { type PairScore, candidateSentences, scanTrajectory } from './scan.js';
 import { DEFAULT_THRESHOLD } from './verdict.js';

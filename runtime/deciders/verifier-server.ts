@@ -2,10 +2,10 @@ import { InputError } from '../../src/core/errors.js';
 import { LABELS } from '../../src/core/labels.js';
 import type { VerifierFields } from '../../src/core/verifier-fields.js';
 import { type GoldenScores, readGoldenScores } from '../../src/core/verifier-export.js';
-import { type CompletionsOptions, completionsClient } from '../completions-client.js';
-import { type LabelScores, labelOf } from '../label-scores.js';
-import { type PairVerifier, once, openTrainedTokens, readVerifier, verifierIdentity } from '../verifier.js';
-import type { LabelTokens } from '../verifier-scorer.js';
+import { type CompletionsOptions, completionsClient } from '../verifier/completions-client.js';
+import { type LabelScores, labelOf } from '../verifier/label-scores.js';
+import { type PairVerifier, once, openTrainedTokens, readVerifier, verifierIdentity } from '../verifier/verifier.js';
+import type { LabelTokens } from '../verifier/verifier-scorer.js';
 
 export interface ServerVerifierOptions extends CompletionsOptions {
   /** Largest |Δ log-probability| on the golden rows that is let through: servers run in 16 bits. Default 0.1. */

@@ -3,7 +3,7 @@ import { InputError } from '../../src/core/errors.js';
 import type { Json } from '../../src/core/manifest.js';
 import type { RetrievedSentence, Trajectory } from '../../src/core/trajectories.js';
 import type { VerifierFields } from '../../src/core/verifier-fields.js';
-import type { PairVerifier, ReadCounts } from '../verifier.js';
+import type { PairVerifier, ReadCounts } from '../verifier/verifier.js';
 import { claimScan } from './claim-scan.js';
 import type { Decider, VerdictScore } from './decider.js';
 import { DEFAULT_THRESHOLD } from './verdict.js';

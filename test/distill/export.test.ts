@@ -15,7 +15,7 @@ import {
   type Drafts,
 } from '../../distill/index.js';
 import { initialParameters } from '../../distill/drafter-model.js';
-import { openOnnxModel } from '../../runtime/onnx-session.js';
+import { openOnnxModel } from '../../runtime/models/onnx-session.js';
 import { random } from '../../src/core/random.js';
 import { writeFileAtomic } from '../../src/core/output-folder.js';
 import { readSafetensors } from '../../src/core/safetensors.js';

@@ -3,7 +3,7 @@ import { test } from 'node:test';
 import { marginRange } from '../../runtime/index.js';
 import { explainProfile, extentWords, foldTable, isDiagnostic, selectionWords } from '../../src/evaluate/explain.js';
 import { textTable, withInterval } from '../../src/evaluate/text-table.js';
-import { exampleProfile } from '../runtime/example-profile.js';
+import { exampleProfile } from '../runtime/gate/example-profile.js';
 
 test('P36: explains what τ means: expected cut, agreement and safety with intervals, fold by fold', () => {
   const text = explainProfile(exampleProfile());

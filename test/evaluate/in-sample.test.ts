@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { chosenOn } from '../../src/evaluate/in-sample.js';
-import { exampleProfile } from '../runtime/example-profile.js';
+import { exampleProfile } from '../runtime/gate/example-profile.js';
 
 test('a dataset is in-sample where τ was chosen on its records or on its source file, and not under another target', () => {
   const profile = exampleProfile();

@@ -1,6 +1,6 @@
 import { mkdir, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
-import { bertConfig, bertOnnx } from '../../runtime/bert-graph.js';
+import { bertConfig, bertOnnx } from '../../runtime/encoders/bert-graph.js';
 import { random } from '../../src/core/random.js';
 
 const LETTERS = 'abcdefghijklmnopqrstuvwxyz'.split('');
