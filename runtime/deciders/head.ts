@@ -1,7 +1,10 @@
 import { InputError } from '../../src/core/errors.js';
+import type { Json } from '../../src/core/manifest.js';
+import type { RetrievedSentence } from '../../src/core/trajectories.js';
 import type { HeadFields } from '../../src/prompts/index.js';
 import type { HeadModel } from '../models/head-model.js';
 import { type Decider, type VerdictScore, loopVerdict } from './decider.js';
+import type { LiveDecider, LiveLoop } from './live.js';
 import { DEFAULT_THRESHOLD } from './verdict.js';
 
 /**
@@ -12,7 +15,7 @@ export function headDecider(head: HeadModel, { threshold = 0.5 }: { threshold?: 
   if (!(threshold > 0 && threshold <= 1)) throw new RangeError(`threshold: got ${threshold}, expected a probability in (0, 1]`);
   return {
     name: head.task,
-    identity: { decider: head.task, model: head.identity, evidence: 'title: sentence', threshold },
+    identity: identityOf(head, threshold),
     readsClaims: false,
     scan: { threshold: { ...DEFAULT_THRESHOLD, pAtLeast: threshold }, allPairs: false },
     decide: async ({ trajectory, record, signal }) => {
@@ -26,7 +29,7 @@ export function headDecider(head: HeadModel, { threshold = 0.5 }: { threshold?: 
       const verdicts: VerdictScore[] = [];
       for (const { loop, query, sub_answer, sentences } of trajectory.loops) {
         signal?.throwIfAborted();
-        evidence.push(...sentences.map(({ title, text }) => `${title.trim()}: ${text.trim()}`));
+        evidence.push(...evidenceOf(sentences));
         const fields: HeadFields = { question: record.question, evidence, loop, sub_question: query, answer: sub_answer ?? '' };
         const { p, cut, tokens } = await head.score(fields);
         counts.tokens += tokens;
@@ -36,4 +39,31 @@ export function headDecider(head: HeadModel, { threshold = 0.5 }: { threshold?: 
       return { claims: null, verdicts, counts };
     },
   };
+}
+
+/** The head in a running agent. */
+export function liveHeadDecider(head: HeadModel, { threshold = 0.5 }: { threshold?: number | undefined } = {}): LiveDecider {
+  if (!(threshold > 0 && threshold <= 1)) throw new RangeError(`threshold: got ${threshold}, expected a probability in (0, 1]`);
+  return {
+    name: head.task,
+    identity: identityOf(head, threshold),
+    readsClaims: false,
+    open: ({ question }) => ({
+      call: async (loops, { signal } = {}) => {
+        signal?.throwIfAborted();
+        const { loop, query, subAnswer } = loops.at(-1) as LiveLoop;
+        const evidence = loops.flatMap(({ sentences }) => evidenceOf(sentences));
+        const { p, tokens } = await head.score({ question, evidence, loop, sub_question: query, answer: subAnswer ?? '' });
+        return { covered: p >= threshold, p, matched: null, pairs: null, tokens };
+      },
+    }),
+  };
+}
+
+function identityOf(head: HeadModel, threshold: number): Json {
+  return { decider: head.task, model: head.identity, evidence: 'title: sentence', threshold };
+}
+
+function evidenceOf(sentences: readonly RetrievedSentence[]): string[] {
+  return sentences.map(({ title, text }) => `${title.trim()}: ${text.trim()}`);
 }

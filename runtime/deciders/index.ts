@@ -11,15 +11,38 @@ export { type DecideRunOptions, type DecidedCounts, decideRun } from './decide-r
 export type { Decider, DeciderInput, Decision, Excluded, Preparation, VerdictScore } from './decider.js';
 export { type FileDeciderOptions, fileDecider } from './file.js';
 export { type GoldDeciderOptions, goldDecider } from './gold.js';
-export { headDecider } from './head.js';
-export { type JudgeOptions, judgeDecider, yesShare } from './judge.js';
-export { HYPOTHESES, type Hypothesis, type NliOptions, TRIVIAL_SHARES, hypothesisOf, nliDecider, trivialCell } from './nli.js';
+export { headDecider, liveHeadDecider } from './head.js';
+export { type JudgeOptions, judgeDecider, liveJudgeDecider, yesShare } from './judge.js';
+export {
+  HYPOTHESES,
+  type Hypothesis,
+  type NliOptions,
+  TRIVIAL_SHARES,
+  hypothesisOf,
+  liveNliDecider,
+  nliDecider,
+  trivialCell,
+} from './nli.js';
+export {
+  type DeciderAnswer,
+  type FunctionDeciderOptions,
+  type LiveCallOptions,
+  type LiveClaimsOptions,
+  type LiveDecider,
+  type LiveDeciderSession,
+  type LiveLoop,
+  type LiveQuestion,
+  type LiveVerdict,
+  functionDecider,
+  liveClaimsDecider,
+  liveOrDecider,
+} from './live.js';
 export { orDecider } from './or.js';
 export { type StoredVerdicts, type VerdictsDetails, openVerdicts, verdictsDetails } from './read-verdicts.js';
 export { CANDIDATE_RULE, type PairScore, type ScanOptions, candidateSentences, scanTrajectory } from './scan.js';
-export { type SmallDeciderOptions, smallDecider } from './small.js';
+export { type SmallDeciderOptions, liveSmallDecider, smallDecider } from './small.js';
 export { type ServerVerifierOptions, openServerVerifier, serverScores } from './verifier-server.js';
-export { type VerifierDeciderOptions, verifierDecider, verifierFieldsOf } from './verifier.js';
+export { type VerifierDeciderOptions, liveVerifierDecider, verifierDecider, verifierFieldsOf } from './verifier.js';
 export {
   DEFAULT_SCAN,
   DEFAULT_THRESHOLD,

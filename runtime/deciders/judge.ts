@@ -1,4 +1,5 @@
 import { CheckFailedError, InputError, StoppedError } from '../../src/core/errors.js';
+import type { Json } from '../../src/core/manifest.js';
 import type { HopRecord } from '../../src/core/records.js';
 import type { Loop } from '../../src/core/trajectories.js';
 import { type LanguageModel, LanguageModelError, NoLogprobsError, type TokenLogprob, metered } from '../../src/llm/index.js';
@@ -13,6 +14,7 @@ import {
   judgePromptSha256,
 } from '../../src/prompts/index.js';
 import type { Decider, Preparation, VerdictScore } from './decider.js';
+import type { LiveDecider } from './live.js';
 import { DEFAULT_THRESHOLD } from './verdict.js';
 
 export interface JudgeOptions {
@@ -43,15 +45,7 @@ export function judgeDecider(model: LanguageModel, options: JudgeOptions = {}): 
   if (!(threshold > 0 && threshold <= 1)) throw new RangeError(`threshold: got ${threshold}, expected a probability in (0, 1]`);
   return {
     name: 'judge',
-    identity: {
-      decider: 'judge',
-      model: model.identity,
-      prompt_sha256: judgePromptSha256(),
-      reads,
-      threshold,
-      top_tokens: TOP,
-      max_input_tokens: maxInputTokens,
-    },
+    identity: identityOf(model, { threshold, reads, maxInputTokens }),
     readsClaims: false,
     scan: { threshold: { ...DEFAULT_THRESHOLD, pAtLeast: threshold }, allPairs: false },
     prepare: (_questions, { signal } = {}) => checkPolarity(model, { reads, maxInputTokens, signal }, allowWrongPolarity),
@@ -72,6 +66,45 @@ export function judgeDecider(model: LanguageModel, options: JudgeOptions = {}): 
       }
       return { claims: null, verdicts, counts, usage: meter.usage() };
     },
+  };
+}
+
+/**
+ * The judge in a running agent: one call reads the question and all steps so far. `prepare` checks once that the model's yes means yes, as a
+ * run does before its first question; `open` does not.
+ */
+export function liveJudgeDecider(model: LanguageModel, options: JudgeOptions = {}): LiveDecider & { prepare(): Promise<Preparation> } {
+  const { threshold = 0.5, reads = 'sub_answers', allowWrongPolarity = false, maxInputTokens = JUDGE_INPUT_TOKENS } = options;
+  if (!(threshold > 0 && threshold <= 1)) throw new RangeError(`threshold: got ${threshold}, expected a probability in (0, 1]`);
+  return {
+    name: 'judge',
+    identity: identityOf(model, { threshold, reads, maxInputTokens }),
+    readsClaims: false,
+    prepare: () => checkPolarity(model, { reads, maxInputTokens, signal: undefined }, allowWrongPolarity),
+    open: ({ question }) => ({
+      call: async (loops, { signal } = {}) => {
+        const meter = metered(model);
+        const steps = loops.map(({ query, subAnswer, sentences }) => ({ query, answer: subAnswer, sentences: [...sentences] }));
+        const { p } = await judged(meter.model, { question, steps }, { reads, maxInputTokens, signal });
+        const { prompt_tokens: prompt, completion_tokens: completion } = meter.usage();
+        return { covered: p >= threshold, p, matched: null, pairs: null, tokens: prompt + completion };
+      },
+    }),
+  };
+}
+
+function identityOf(
+  model: LanguageModel,
+  { threshold, reads, maxInputTokens }: { threshold: number; reads: JudgeReads; maxInputTokens: number },
+): Json {
+  return {
+    decider: 'judge',
+    model: model.identity,
+    prompt_sha256: judgePromptSha256(),
+    reads,
+    threshold,
+    top_tokens: TOP,
+    max_input_tokens: maxInputTokens,
   };
 }
 

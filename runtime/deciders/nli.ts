@@ -1,7 +1,10 @@
 import type { Claim } from '../../src/core/claims.js';
 import { InputError } from '../../src/core/errors.js';
-import type { NliModel } from '../models/nli-model.js';
+import type { Json } from '../../src/core/manifest.js';
+import type { RetrievedSentence } from '../../src/core/trajectories.js';
+import type { NliModel, NliPair } from '../models/nli-model.js';
 import type { Decider } from './decider.js';
+import { type LiveClaimsOptions, type LiveDecider, liveClaimsDecider } from './live.js';
 import { type PairScore, candidateSentences, scanTrajectory } from './scan.js';
 import { DEFAULT_THRESHOLD } from './verdict.js';
 
@@ -31,14 +34,7 @@ export function nliDecider(model: NliModel, options: NliOptions = {}): Decider {
   const pAtLeast = { ...DEFAULT_THRESHOLD, pAtLeast: threshold };
   return {
     name: 'nli',
-    identity: {
-      decider: 'nli',
-      model: model.identity,
-      hypothesis,
-      hypothesis_text: HYPOTHESIS_TEXTS[hypothesis],
-      premise: 'title: sentence',
-      threshold,
-    },
+    identity: identityOf(model, hypothesis, threshold),
     readsClaims: true,
     scan: { threshold: pAtLeast, allPairs },
     decide: async ({ trajectory, claims, signal }) => {
@@ -52,9 +48,8 @@ export function nliDecider(model: NliModel, options: NliOptions = {}): Decider {
       const verdicts = await scanTrajectory(
         trajectory,
         claims.length,
-        async (claim, { title, text }): Promise<PairScore> => {
-          const pair = { premise: `${title.trim()}: ${text.trim()}`, hypothesis: hypotheses[claim] as string };
-          const [scores] = await model.probabilities([pair], { signal });
+        async (claim, sentence): Promise<PairScore> => {
+          const [scores] = await model.probabilities([nliPair(sentence, hypotheses[claim] as string)], { signal });
           return { lp_match: null, lp_partial: null, lp_null: null, p: scores?.[model.entailment] as number };
         },
         { threshold: pAtLeast, allPairs, candidates: candidateSentences, signal },
@@ -62,6 +57,42 @@ export function nliDecider(model: NliModel, options: NliOptions = {}): Decider {
       return { claims: claims.length, verdicts };
     },
   };
+}
+
+/** The cross-encoder in a running agent. */
+export function liveNliDecider(
+  model: NliModel,
+  { threshold = 0.5, hypothesis = 'declarative', policy }: Omit<NliOptions, 'allPairs'> & Pick<LiveClaimsOptions, 'policy'> = {},
+): LiveDecider {
+  if (!(threshold > 0 && threshold <= 1)) throw new RangeError(`threshold: got ${threshold}, expected a probability in (0, 1]`);
+  return liveClaimsDecider({
+    name: 'nli',
+    identity: identityOf(model, hypothesis, threshold),
+    threshold: { ...DEFAULT_THRESHOLD, pAtLeast: threshold },
+    policy,
+    score: async ({ claims }, pairs, { signal }) => {
+      const scores = await model.probabilities(
+        pairs.map(({ claim, sentence }) => nliPair(sentence, hypothesisOf(claims?.[claim] as Claim, hypothesis))),
+        { signal },
+      );
+      return scores.map((one) => ({ lp_match: null, lp_partial: null, lp_null: null, p: one[model.entailment] as number }));
+    },
+  });
+}
+
+function identityOf(model: NliModel, hypothesis: Hypothesis, threshold: number): Json {
+  return {
+    decider: 'nli',
+    model: model.identity,
+    hypothesis,
+    hypothesis_text: HYPOTHESIS_TEXTS[hypothesis],
+    premise: 'title: sentence',
+    threshold,
+  };
+}
+
+function nliPair({ title, text }: RetrievedSentence, hypothesis: string): NliPair {
+  return { premise: `${title.trim()}: ${text.trim()}`, hypothesis };
 }
 
 /** What stands in manifests for each form; also what `hypothesisOf` writes. */

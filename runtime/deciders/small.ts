@@ -1,10 +1,11 @@
-import { type ClaimText, claimText } from '../../src/core/claims.js';
+import { type Claim, type ClaimText, claimText } from '../../src/core/claims.js';
 import { InputError } from '../../src/core/errors.js';
 import type { Json } from '../../src/core/manifest.js';
 import type { Pair } from '../../src/core/pair-features.js';
 import type { RetrievedSentence } from '../../src/core/trajectories.js';
 import type { SmallVerifier } from '../verifier/small-verifier.js';
 import type { Decider } from './decider.js';
+import { type LiveClaimsOptions, type LiveDecider, liveClaimsDecider } from './live.js';
 import { type PairScore, candidateSentences, scanTrajectory } from './scan.js';
 import { DEFAULT_THRESHOLD } from './verdict.js';
 
@@ -21,16 +22,9 @@ export interface SmallDeciderOptions {
  */
 export function smallDecider(verifier: SmallVerifier, options: SmallDeciderOptions = {}): Decider {
   const { claimText: which = 'expected_claim', allPairs = false } = options;
-  const { encoder, features } = verifier.details;
   return {
     name: 'small',
-    identity: {
-      decider: 'small',
-      model_sha256: verifier.sha256,
-      encoder: { ...encoder },
-      features: { ...features },
-      claim_text: which,
-    } satisfies Json,
+    identity: identityOf(verifier, which),
     readsClaims: true,
     scan: { threshold: DEFAULT_THRESHOLD, allPairs },
     decide: async ({ trajectory, claims, signal }) => {
@@ -40,14 +34,7 @@ export function smallDecider(verifier: SmallVerifier, options: SmallDeciderOptio
           questionId: trajectory.question_id,
         });
       if (claims.length === 0) return { claims: 0, noClaims: 'no_claims', verdicts: [] };
-      const wordings = claims.map((claim) => claimText(claim, which));
-      const pairOf = (claim: number, { title, text }: RetrievedSentence): Pair => ({
-        question: claims[claim]?.question as string,
-        claim: wordings[claim] as string,
-        claimPage: claims[claim]?.page as string,
-        evidencePage: title,
-        sentence: text.trim(),
-      });
+      const pairOf = (claim: number, sentence: RetrievedSentence): Pair => pairOfClaim(claims[claim] as Claim, sentence, which);
       const sentences = trajectory.loops.flatMap((loop) => candidateSentences(loop.sentences));
       // Every text is encoded once and in batches; which pairs are scored is up to the scan.
       const encoded = await verifier.encode(
@@ -66,4 +53,38 @@ export function smallDecider(verifier: SmallVerifier, options: SmallDeciderOptio
       return { claims: claims.length, verdicts };
     },
   };
+}
+
+/** The small verifier in a running agent. */
+export function liveSmallDecider(
+  verifier: SmallVerifier,
+  { claimText: which = 'expected_claim', policy }: Pick<SmallDeciderOptions, 'claimText'> & Pick<LiveClaimsOptions, 'policy'> = {},
+): LiveDecider {
+  return liveClaimsDecider({
+    name: 'small',
+    identity: identityOf(verifier, which),
+    policy,
+    score: async ({ claims }, pairs, { signal }) => {
+      const scores = await verifier.score(
+        pairs.map(({ claim, sentence }) => pairOfClaim(claims?.[claim] as Claim, sentence, which)),
+        { signal },
+      );
+      return scores.map((one) => ({ ...one, p: null }));
+    },
+  });
+}
+
+function identityOf(verifier: SmallVerifier, which: ClaimText): Json {
+  const { encoder, features } = verifier.details;
+  return {
+    decider: 'small',
+    model_sha256: verifier.sha256,
+    encoder: { ...encoder },
+    features: { ...features },
+    claim_text: which,
+  } satisfies Json;
+}
+
+function pairOfClaim(claim: Claim, { title, text }: RetrievedSentence, which: ClaimText): Pair {
+  return { question: claim.question, claim: claimText(claim, which), claimPage: claim.page, evidencePage: title, sentence: text.trim() };
 }

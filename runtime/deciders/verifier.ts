@@ -4,8 +4,10 @@ import type { Json } from '../../src/core/manifest.js';
 import type { RetrievedSentence, Trajectory } from '../../src/core/trajectories.js';
 import type { VerifierFields } from '../../src/core/verifier-fields.js';
 import type { PairVerifier, ReadCounts } from '../verifier/verifier.js';
-import { claimScan } from './claim-scan.js';
+import { type ScanPair, claimScan } from './claim-scan.js';
 import type { Decider, VerdictScore } from './decider.js';
+import { type LiveClaimsOptions, type LiveDecider, liveClaimsDecider } from './live.js';
+import type { PairScore } from './scan.js';
 import { DEFAULT_THRESHOLD } from './verdict.js';
 
 export interface VerifierDeciderOptions {
@@ -33,7 +35,7 @@ export function verifierDecider(verifier: PairVerifier, options: VerifierDecider
   const { allPairs = false, lookAhead = LOOK_AHEAD, claimOrder } = options;
   return {
     name: 'verifier',
-    identity: { decider: 'verifier', ...(verifier.identity as { [name: string]: Json }) },
+    identity: identityOf(verifier),
     readsClaims: true,
     scan: { threshold: DEFAULT_THRESHOLD, allPairs },
     prepare: async () => ({ counts: await verifier.prepare(), warnings: [] }),
@@ -49,16 +51,10 @@ export function verifierDecider(verifier: PairVerifier, options: VerifierDecider
       const verdicts: VerdictScore[] = [];
       for (const { loop, sentences } of trajectory.loops) {
         scan.bring(loop, sentences);
-        const { rows } = await scan.call(
-          async (pairs) => {
-            const scores = await verifier.score(
-              pairs.map(({ claim, sentence }) => verifierFieldsOf(claims[claim] as Claim, sentence)),
-              { signal },
-            );
-            return scores.map((one) => ({ ...one, p: null }));
-          },
-          { signal, claimOrder: claimOrder?.(trajectory, loop) },
-        );
+        const { rows } = await scan.call((pairs) => scoredPairs(verifier, claims, pairs, signal), {
+          signal,
+          claimOrder: claimOrder?.(trajectory, loop),
+        });
         verdicts.push(...rows);
       }
       // What another question reads must not depend on whether this one came before it: an interrupted run ends with the same bytes.
@@ -66,6 +62,42 @@ export function verifierDecider(verifier: PairVerifier, options: VerifierDecider
       return { claims: claims.length, verdicts, counts: difference(verifier.counts(), before) };
     },
   };
+}
+
+/** The trained verifier in a running agent; the cached verdicts' own identity. What it keeps of prompts it forgets by itself when others come. */
+export function liveVerifierDecider(
+  verifier: PairVerifier,
+  {
+    lookAhead = LOOK_AHEAD,
+    policy,
+    inMarginOrder,
+  }: Pick<VerifierDeciderOptions, 'lookAhead'> & Pick<LiveClaimsOptions, 'policy' | 'inMarginOrder'> = {},
+): LiveDecider {
+  return liveClaimsDecider({
+    name: 'verifier',
+    identity: identityOf(verifier),
+    lookAhead,
+    policy,
+    inMarginOrder,
+    score: ({ claims }, pairs, { signal }) => scoredPairs(verifier, claims as readonly Claim[], pairs, signal),
+  });
+}
+
+function identityOf(verifier: PairVerifier): Json {
+  return { decider: 'verifier', ...(verifier.identity as { [name: string]: Json }) };
+}
+
+async function scoredPairs(
+  verifier: PairVerifier,
+  claims: readonly Claim[],
+  pairs: readonly ScanPair[],
+  signal: AbortSignal | undefined,
+): Promise<PairScore[]> {
+  const scores = await verifier.score(
+    pairs.map(({ claim, sentence }) => verifierFieldsOf(claims[claim] as Claim, sentence)),
+    { signal },
+  );
+  return scores.map((one) => ({ ...one, p: null }));
 }
 
 /** What the verifier reads of a claim and a sentence: the same fields as a label row of both. */

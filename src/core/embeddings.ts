@@ -81,6 +81,7 @@ function probeValues(signature: string): Int16Array {
 export const EVIDENCE_TEXTS = ['title+sentence', 'sentence'] as const;
 export type EvidenceText = (typeof EVIDENCE_TEXTS)[number];
 
+/** A sentence without a title stands alone. */
 export function evidenceText(title: string, sentence: string, which: EvidenceText): string {
-  return which === 'sentence' ? sentence : `${title}. ${sentence}`;
+  return which === 'sentence' || title.trim() === '' ? sentence : `${title}. ${sentence}`;
 }

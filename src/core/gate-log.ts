@@ -18,11 +18,11 @@ export const GATE_MODES = ['shadow', 'enforce'] as const;
 export type GateMode = (typeof GATE_MODES)[number];
 
 /**
- * Why the decider was asked, or was not, after a loop: the gate's word (`gate`), because the gate cannot speak (`no_claims`), because the
- * question runs in shadow (`shadow`), as an audit of a skip (`audit`), because drift made the gate fall back (`drift`), or not at all since a
- * bound had stopped the run or the question was over (`stopped`).
+ * Why the decider was asked, or was not, after a loop: the gate's word (`gate`), because the gate cannot speak (`no_claims`, or
+ * `no_margin` where the encoder failed), because the question runs in shadow (`shadow`), as an audit of a skip (`audit`), because drift made the
+ * gate fall back (`drift`), or not at all since a bound was reached (`stopped`).
  */
-export const ASKED_BECAUSE = ['gate', 'no_claims', 'shadow', 'audit', 'drift', 'stopped'] as const;
+export const ASKED_BECAUSE = ['gate', 'no_claims', 'no_margin', 'shadow', 'audit', 'drift', 'stopped'] as const;
 export type AskedBecause = (typeof ASKED_BECAUSE)[number];
 
 const duration = z.number().nonnegative();
