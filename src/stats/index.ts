@@ -1,4 +1,5 @@
 // The door of the statistics: numbers to numbers, pure, seeded.
+export { auditEstimate, type AuditCounts, type AuditEstimate, type Estimated } from './audit-estimate.js';
 export { auroc, bootstrapAuroc, type AurocBootstrapOptions, type ScoredCases } from './auroc.js';
 export { binomialAtLeast, binomialAtMost, logBinomialAtLeast, logBinomialAtMost, type BinomialLaw } from './binomial.js';
 export { pAbove, pBelow, percentileInterval, summariseBootstrap, type Bootstrap } from './bootstrap-interval.js';
