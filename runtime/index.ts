@@ -3,6 +3,17 @@ export { type Draft, type Drafter, type DrafterOptions, openDraftModel, openDraf
 export { type CachedEncoder, type CacheCounts, cachedEncoder, identityHash } from './encoders/embedding-cache.js';
 export { EMBEDDED, type Embedded, type EmbeddingTexts, type TextSelection, embeddingTexts } from './encoders/embedding-texts.js';
 export { BUILT_IN_ENCODER, type EncodeOptions, type Encoder, type EncoderOptions, openEncoder } from './encoders/encoder.js';
+export {
+  DRIFT_ALPHA,
+  type DriftOptions,
+  type DriftState,
+  MARGIN_BIN,
+  type MarginHistogram,
+  createDrift,
+  driftReference,
+  marginHistogram,
+  observeDrift,
+} from './gate/drift.js';
 export { type GateDecision, callsDecider, gate } from './gate/gate.js';
 export { type HttpEncoderOptions, openHttpEncoder } from './encoders/http-encoder.js';
 export {

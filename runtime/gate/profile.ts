@@ -91,6 +91,19 @@ const quantiles = z.strictObject({
   cosines: z.array(z.number()),
 });
 
+/** Margins after the first loop, one a question id, counted in bins of fixed width: what live margins are compared with for drift. */
+const firstMargins = z.strictObject({
+  width: z.number().positive(),
+  datasets: z.array(
+    z.strictObject({
+      dataset: z.string(),
+      questions: z.int().nonnegative(),
+      first_bin: z.int().nonnegative(),
+      counts: z.array(z.int().nonnegative()),
+    }),
+  ),
+});
+
 /**
  * A calibrated threshold with everything that it belongs to and everything known about it (architecture.md §4). A file that lacks a field
  * is invalid: a threshold without its provenance carries no meaning (known faults P31, P34).
@@ -145,6 +158,8 @@ export const profileSchema = z.strictObject({
   resamples: z.int(),
   folds: z.array(fold),
   quantiles: z.strictObject({ probabilities: z.array(share), datasets: z.array(quantiles) }),
+  /** Left out in profiles that were written before it: then drift cannot be tested. */
+  first_margins: z.optional(firstMargins),
   /** What the gate does when it cannot speak. */
   fallback: z.strictObject({ no_claims: z.literal('call'), no_evidence: z.literal('margin 2') }),
   /** Differences under which the profile is knowingly applied; empty as calibrated. */
@@ -172,6 +187,18 @@ function contradiction(profile: Profile): { field: string; message: string } | u
         message: `${name}: expected ${spread.probabilities.length} margins and cosines, one for each probability`,
       };
     }
+  }
+  return wrongFirstMargins(profile);
+}
+
+function wrongFirstMargins({ first_margins: kept }: Profile): { field: string; message: string } | undefined {
+  const field = 'first_margins.datasets';
+  for (const { dataset, questions, first_bin, counts: bins } of kept?.datasets ?? []) {
+    const sum = bins.reduce((total, one) => total + one, 0);
+    if (sum !== questions) return { field, message: `${dataset}: the bins hold ${sum} questions, expected ${questions}` };
+    // Margins lie in [0, 2].
+    if ((first_bin + bins.length - 1) * (kept as { width: number }).width > 2 + 1e-9)
+      return { field, message: `${dataset}: its last bin starts above 2, the largest margin` };
   }
   return undefined;
 }

@@ -4,7 +4,7 @@ import { type Calibration, type CalibrationOptions, type Fold, splitTraining } f
 import type { FrontierPoint } from './frontier.js';
 import type { Certificate } from './guarantee.js';
 import type { JoinedRuns, Repeats } from './join-runs.js';
-import { QUANTILE_PROBABILITIES, marginQuantiles } from './margin-quantiles.js';
+import { QUANTILE_PROBABILITIES, firstMargins, marginQuantiles } from './margin-quantiles.js';
 import type { Measures } from './measures.js';
 import type { Selection, TauOnTraining } from './select-tau.js';
 
@@ -96,6 +96,7 @@ export function makeProfile(calibration: Calibration, joined: JoinedRuns, origin
     resamples: origin.resamples,
     folds: calibration.folds.map(foldOf),
     quantiles: { probabilities: [...QUANTILE_PROBABILITIES], datasets: joined.datasets.map(marginQuantiles) },
+    first_margins: firstMargins(joined.datasets),
     fallback: { no_claims: 'call', no_evidence: 'margin 2' },
     transferred: [],
   });

@@ -50,7 +50,8 @@ test('P33: a profile comes back from its file as it was written, and equal profi
 
 test('P34: a profile that lacks any one of its fields is invalid, and the field is named', () => {
   const whole = JSON.parse(profileText(exampleProfile())) as { [field: string]: unknown };
-  const fields = Object.keys(profileSchema.shape);
+  // Profiles made before drift was tested have no first margins.
+  const fields = Object.keys(profileSchema.shape).filter((field) => field !== 'first_margins');
   // Data version, held-out folds, coverage, uncertainty, failure slices, fallback, reproducibility: none may be left out.
   for (const field of ['datasets', 'folds', 'quantiles', 'fallback', 'guarantee', 'safety_reference', 'split', 'created_by', 'encoder']) {
     assert.ok(fields.includes(field), field);
@@ -88,6 +89,12 @@ test('P34: parts that contradict each other are refused: another τ than the sel
   wrong({ folds: [] }, 'folds', 'got none: nothing is known about how this τ holds');
   wrong({ quantiles: { probabilities: [], datasets: [] } }, 'quantiles.probabilities', 'got none');
   wrong({ quantiles: { ...whole.quantiles, datasets: [] } }, 'quantiles.datasets', 'got none of hotpotqa');
+  const first = (questions: number, first_bin: number): Partial<Profile> => ({
+    first_margins: { width: 0.005, datasets: [{ dataset: 'hotpotqa', questions, first_bin, counts: [1, 2] }] },
+  });
+  wrong(first(4, 10), 'first_margins.datasets', 'hotpotqa: the bins hold 3 questions, expected 4');
+  wrong(first(3, 400), 'first_margins.datasets', 'hotpotqa: its last bin starts above 2, the largest margin');
+  assert.deepEqual(parseProfile(exampleProfile(first(3, 399))).first_margins?.datasets[0]?.counts, [1, 2]);
 });
 
 test('refuses a file that is missing, no JSON, a folder, or has a field too many', async () => {
