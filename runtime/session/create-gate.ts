@@ -6,11 +6,13 @@ import { canonicalJson, sha256 } from '../../src/core/hash.js';
 import { product } from '../../src/core/product.js';
 import { random } from '../../src/core/random.js';
 import { SPLITTER } from '../../src/core/sentences.js';
+import type { DriftState } from '../gate/drift.js';
 import { createMargin } from '../gate/margin.js';
 import { matchProfile } from '../gate/profile-match.js';
 import { type Profile, profileText } from '../gate/profile.js';
 import { type Bounds, type WorstCase, boundsOf, worstCase } from './bounds.js';
 import { hopClaims } from './claims.js';
+import { driftWatch } from './drift-watch.js';
 import { evidenceStore } from './evidence.js';
 import { GateDeciderError } from './gate-errors.js';
 import type { GateOptions, HostDecider, OpenOptions } from './gate-options.js';
@@ -24,6 +26,8 @@ export interface Gate {
   readonly id: string;
   readonly settings: GateSettings;
   readonly encoder: SharedEncoder;
+  /** Where the test of drift stands; null where there is none. */
+  readonly drift: Pick<DriftState, 'questions' | 'alarmAt' | 'logCapital' | 'alpha'> | null;
   /** Opens one question. Throws InputError for a bad question or options; fails with GateDeciderError where claims or encoder do and `onError` is `throw`. */
   open(question: string, options?: OpenOptions): Promise<GateSession>;
   /** The most that one question may cost (known fault P92); null where steps are not bounded. */
@@ -94,6 +98,7 @@ export function createGate(options: GateOptions): Gate {
   const log = (event: GateEvent): void => options.log?.write(event);
   log(header);
   const encoder = sharedEncoder(options.encoder, options.sharedEncoder);
+  const watch = driftWatch(options, { gate: header.gate, log, clock, seed });
   const sessionGate: SessionGate = {
     tau: settings.tau,
     decider,
@@ -106,8 +111,8 @@ export function createGate(options: GateOptions): Gate {
     content,
     seed,
     clock,
-    drift: () => undefined,
-    callsAlways: () => false,
+    observeFirst: (margin) => watch?.observe(margin),
+    callsAlways: () => watch?.callsAlways() ?? false,
     log,
   };
   const readsClaims = !isHost(decider) && decider.readsClaims;
@@ -144,6 +149,9 @@ export function createGate(options: GateOptions): Gate {
     id: header.gate,
     settings,
     encoder,
+    get drift() {
+      return watch?.state() ?? null;
+    },
     worstCase: ({ claims: k, sentences }) => worstCase(bounds, { claims: k, ...(sentences !== undefined && { sentences }) }),
     open: async (question, { id = randomUUID(), questionId, bounds: own, claims: given, runOn = false, signal } = {}) => {
       if (typeof question !== 'string' || question.trim() === '')

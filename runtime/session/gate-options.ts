@@ -69,6 +69,11 @@ export interface GateOptions {
    * drawn without regard to the data.
    */
   audit?: { skips?: number | undefined; questions?: number | undefined } | undefined;
+  /**
+   * The test whether live questions are still like the profile's, by the margin after the first search. Runs by default where the profile keeps
+   * those margins; false: not at all.
+   */
+  drift?: DriftWatch | false | undefined;
   /** Override an agent that ends by itself before coverage or a bound: true for the built-in message, or a message. Default false. */
   forceContinue?: boolean | string | undefined;
   log?: GateLogSink | undefined;
@@ -80,6 +85,16 @@ export interface GateOptions {
   seed?: number | undefined;
   /** Milliseconds since 1970. Default Date.now. */
   clock?: (() => number) | undefined;
+}
+
+export interface DriftWatch {
+  /** Probability of ever raising an alarm without drift. Default 0.01. */
+  alpha?: number | undefined;
+  /** The profile's dataset that the traffic is like. Default: all that τ was chosen on, together. */
+  dataset?: string | undefined;
+  /** After an alarm every skip is called all the same. Default false: the alarm is logged, and told to `onAlarm`. */
+  fallBack?: boolean | undefined;
+  onAlarm?: ((alarm: { questions: number; capital: number }) => void) | undefined;
 }
 
 export interface OpenOptions {

@@ -5,7 +5,7 @@ export { type Evidence, type EvidenceItem, MAX_EVIDENCE_CHARACTERS } from './evi
 export { CONTINUE_MESSAGE, finalInstruction, refusedSearch } from './final-instruction.js';
 export { EmptyAnswerError, GateDeciderError } from './gate-errors.js';
 export { type GateLogSink, gateLogFile, gateLogMemory } from './gate-log-file.js';
-export type { ClaimInput, ClaimsOption, GateOptions, HostDecider, OnError, OpenOptions } from './gate-options.js';
+export type { ClaimInput, ClaimsOption, DriftWatch, GateOptions, HostDecider, OnError, OpenOptions } from './gate-options.js';
 export { type GatedLoopOptions, type GatedLoopResult, type LoopedSearch, finalAnswer, gatedLoop } from './gated-loop.js';
 export type { GateSession, Observation, ObserveOptions, Searched, SessionState } from './session.js';
 export { type SharedEncoder, type SharedEncoderOptions, sharedEncoder } from './shared-encoder.js';

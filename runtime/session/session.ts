@@ -103,7 +103,7 @@ export interface SessionGate {
   seed: number;
   clock: () => number;
   /** Told the margin after a question's first search; whether the gate calls at every loop since its margins have drifted. */
-  drift: (margin: number | null) => void;
+  observeFirst: (margin: number | null) => void;
   callsAlways: () => boolean;
   log: (event: GateEvent) => void;
 }
@@ -315,7 +315,7 @@ export function openSession(gate: SessionGate, start: SessionStart): GateSession
     // Nothing stands for the claims where there are none, so nothing has to be encoded.
     const failed = margin.state.margin === null ? null : await embed(fresh, signal);
     const state = failed === null ? margin.state.margin : null;
-    if (loop === 1) gate.drift(state);
+    if (loop === 1) gate.observeFirst(state);
     const decision = gate.tau === null ? null : gateDecision(state, gate.tau);
     const asking = because(decision, failed !== null, loop);
     const step: Step = {
