@@ -20,7 +20,7 @@ export interface ScriptedGate {
   /** The loops at which the decider was called, session by session. */
   calls: { session: string; loop: number }[];
   clock: { now: number };
-  read(): GateLog;
+  read: () => GateLog;
 }
 
 /** Two hops, each on an axis of its own. */

@@ -289,7 +289,7 @@ test('every event of every kind of session follows the log’s schema', async ()
   await session.observe([{ title: 'A', text: '1,1,0' }], { query: 'who?' });
   await session.observe(['0,1,0']);
   for (const event of log.events) gateEvent.parse(event);
-  const [open] = log.events.filter((event) => event.event === 'open');
+  const open = log.events.find((event) => event.event === 'open');
   assert.deepEqual([open?.question, open?.claim_texts, open?.claims], [QUESTION, TWO_CLAIMS, 2]);
 });
 
