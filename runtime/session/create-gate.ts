@@ -17,7 +17,8 @@ import { evidenceStore } from './evidence.js';
 import { GateDeciderError } from './gate-errors.js';
 import type { GateOptions, HostDecider, OpenOptions } from './gate-options.js';
 import { CONTINUE_MESSAGE } from './final-instruction.js';
-import { type GateSession, type SessionGate, type SessionStart, openSession } from './session.js';
+import { type SessionGate, type SessionStart, openSession } from './open-session.js';
+import type { GateSession } from './session.js';
 import { type SharedEncoder, sharedEncoder } from './shared-encoder.js';
 
 /** A gate in a running agent: what all questions share. It owns nothing but its log lines; encoder, drafter and decider stay their owners'. */

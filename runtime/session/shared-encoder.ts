@@ -1,6 +1,7 @@
 import { LRUCache } from 'lru-cache';
 import type { Role } from '../../src/core/embeddings.js';
 import type { Encoder } from '../encoders/encoder.js';
+import { orAborted } from './time-limit.js';
 
 export interface SharedEncoderOptions {
   /** Texts of one request to the encoder at most. Default 256. */
@@ -87,13 +88,4 @@ export function sharedEncoder(encoder: Encoder, { maxTexts = 256, keep = 20_000 
       return signal === undefined ? all : orAborted(all, signal);
     },
   };
-}
-
-/** A request is shared, so one session's signal ends its waiting and not the request. */
-function orAborted<T>(work: Promise<T>, signal: AbortSignal): Promise<T> {
-  return new Promise((resolve, reject) => {
-    const abort = (): void => reject(signal.reason as Error);
-    signal.addEventListener('abort', abort, { once: true });
-    work.then(resolve, reject).finally(() => signal.removeEventListener('abort', abort));
-  });
 }
