@@ -1,0 +1,57 @@
+import { InputError } from '../../src/core/errors.js';
+import { refusedSearch } from '../session/final-instruction.js';
+import type { GuardedSearch } from './guarded-search.js';
+
+/** What is read of a tool: of the Vercel AI SDK, and of a step in Mastra, whose tools have the same form. */
+interface Tool {
+  execute?: ((input: unknown, options: { abortSignal?: AbortSignal } | undefined) => unknown) | undefined;
+  toModelOutput?: ((given: unknown) => unknown) | undefined;
+}
+
+/** Names of the tools that the host runs itself. */
+export function runnableTools(tools: object): string[] {
+  return (Object.entries(tools) as [string, Tool][]).filter(([, tool]) => typeof tool.execute === 'function').map(([name]) => name);
+}
+
+/**
+ * The tools with a guard in each `execute`: those that search run through the session, and none runs once it has stopped, whatever the host
+ * makes of its own settings (known faults P80, P81). Throws InputError where it is not plain which one searches.
+ */
+export function guardedTools(tools: object, guard: GuardedSearch, search: readonly string[] | undefined): { [name: string]: object } {
+  const runnable = runnableTools(tools);
+  const searching = search ?? runnable;
+  const unknown = searching.find((name) => !runnable.includes(name));
+  if (unknown !== undefined)
+    throw new InputError(
+      `search: got ${JSON.stringify(unknown)}, expected a tool with an execute: ${runnable.join(', ') || 'there is none'}`,
+    );
+  if (search === undefined && runnable.length > 1)
+    throw new InputError(
+      `search: got nothing, expected the names of the tools that search, since there are several: ${runnable.join(', ')}`,
+    );
+  return Object.fromEntries(
+    (Object.entries(tools) as [string, Tool][]).map(([name, tool]) => [
+      name,
+      runnable.includes(name) ? guardedTool(tool, guard, searching.includes(name)) : tool,
+    ]),
+  );
+}
+
+function guardedTool(tool: Tool, guard: GuardedSearch, searches: boolean): Tool {
+  const { toModelOutput } = tool;
+  const isRefusal = (value: unknown): value is string => typeof value === 'string' && value === refusedSearch(guard.session);
+  return {
+    ...tool,
+    execute: (input, options) => {
+      const run = (): unknown => tool.execute?.(input, options);
+      return searches ? guard.search(input, run, options?.abortSignal) : guard.other(run);
+    },
+    // What it makes of a result it need not make of a refusal. ai gives it `{ output }`, Mastra the output itself.
+    ...(toModelOutput && {
+      toModelOutput: (given: unknown) => {
+        const output: unknown = typeof given === 'object' && given !== null && 'output' in given ? given.output : given;
+        return isRefusal(output) ? { type: 'text', value: output } : toModelOutput(given);
+      },
+    }),
+  };
+}
