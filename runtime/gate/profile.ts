@@ -104,6 +104,17 @@ const firstMargins = z.strictObject({
   ),
 });
 
+/** What the gate logs that τ was chosen on leave open. */
+const fromLog = z.strictObject({
+  logs: z.array(
+    z.strictObject({ name: z.string(), sessions: z.int(), questions: z.int(), unseen: z.int(), excluded: z.record(z.string(), z.int()) }),
+  ),
+  /** Questions of which some loops were not observed, since the agent stopped where the decider fired. */
+  unseen: z.int(),
+  /** On all questions at τ: one call at every loop that nobody saw (what τ was chosen by), and no further call. */
+  call_cut: z.strictObject({ pessimistic: z.number(), optimistic: z.number() }),
+});
+
 /**
  * A calibrated threshold with everything that it belongs to and everything known about it (architecture.md §4). A file that lacks a field
  * is invalid: a threshold without its provenance carries no meaning (known faults P31, P34).
@@ -160,6 +171,8 @@ export const profileSchema = z.strictObject({
   quantiles: z.strictObject({ probabilities: z.array(share), datasets: z.array(quantiles) }),
   /** Left out in profiles that were written before it: then drift cannot be tested. */
   first_margins: z.optional(firstMargins),
+  /** Left out where τ was chosen on cached runs, whose loops are all known. */
+  from_log: z.optional(fromLog),
   /** What the gate does when it cannot speak. */
   fallback: z.strictObject({ no_claims: z.literal('call'), no_evidence: z.literal('margin 2') }),
   /** Differences under which the profile is knowingly applied; empty as calibrated. */

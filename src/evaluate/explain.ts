@@ -1,4 +1,5 @@
 import type { Profile, ProfileFold } from '../../runtime/index.js';
+import { questionsForGuarantee } from './guarantee.js';
 import { type Cells, figure, signed, textTable, withInterval } from './text-table.js';
 
 /** The folds of a calibration as a table: where τ was chosen and what it does on questions it was not chosen on. */
@@ -38,6 +39,7 @@ export function explainProfile(profile: Profile): string {
     '',
     'What it was chosen on',
     ...provenance(profile),
+    ...logWords(profile),
     '',
     'What to expect on questions it was not chosen on',
     ...profile.folds.flatMap((fold) => foldWords(fold, profile)),
@@ -92,16 +94,46 @@ function tauParagraph(profile: Profile): string[] {
   ];
 }
 
-function guaranteeWords({ guarantee }: Profile): string[] {
+/** What a log leaves open, and why; nothing for a profile of cached runs. */
+export function logWords({ from_log: log }: Pick<Profile, 'from_log'>): string[] {
+  if (log === undefined) return [];
+  const { call_cut: cut, unseen, logs } = log;
+  const questions = logs.reduce((sum, one) => sum + one.questions, 0);
+  const left = logs.flatMap(({ name, excluded }) =>
+    Object.entries(excluded)
+      .flatMap(([reason, count]) => (count === 0 ? [] : [`${count} ${reason}`]))
+      .map((words) => `${name}: ${words}`),
+  );
+  return [
+    `  From gate logs, without gold labels: there is no reference for coverage safety, agreement alone decides.`,
+    unseen === 0
+      ? `  Every loop was observed, so the call cut on these ${questions} questions is exact: ${figure(cut.pessimistic)}.`
+      : `  On these ${questions} questions the call cut lies between ${figure(cut.pessimistic)} (one call at every loop that nobody saw) and ${figure(cut.optimistic)} (no further call). A live shadow run follows the decider: it ends where the decider fires, so what a gate that skips this loop would have asked later was not observed (${unseen} questions). Where it stops is known, so agreement is exact. τ was chosen by the smaller cut, and the figures below show it.`,
+    ...(left.length === 0 ? [] : [`  Sessions left out: ${left.join('; ')}.`]),
+  ];
+}
+
+/** What is guaranteed, or what a guarantee would take. */
+export function guaranteeWords({ guarantee, bar, constraint, trained_on }: Profile): string[] {
   if (guarantee === null)
     return [
       'No guarantee: τ is a point choice; on new questions of the same kind agreement can fall below the bar (--guarantee δ bounds how often).',
+      ...ownQuestionsWords(bar, constraint === 'pooled' ? 1 : trained_on.length),
     ];
   return guarantee.parts.map((part) =>
     part.tau === null
       ? `Guarantee (δ ${guarantee.delta}): ${part.dataset} has ${part.questions} training questions and certifies nothing; at least ${part.questions_needed} are needed.`
       : `Guarantee (δ ${guarantee.delta}): with probability at least ${figure(1 - guarantee.delta, 2)} agreement on questions like ${part.dataset}'s is at least ${guarantee.bar} for τ ≥ ${tauText(part.tau)} (${part.questions} questions, ${part.agreeing_needed} had to agree). It does not hold for other questions.`,
   );
+}
+
+/** How many questions of one's own a guarantee takes: the one thing to know before logging them. `parts` share δ. */
+function ownQuestionsWords(bar: number, parts: number): string[] {
+  if (bar >= 1) return [];
+  const needed = [0.05, 0.1].map((delta) => `${questionsForGuarantee({ bar, delta: delta / parts })} at δ ${delta}`);
+  return [
+    `A guarantee of agreement ≥ ${bar} takes at least ${needed.join(', ')}${parts === 1 ? '' : ' from each dataset'}: questions of the kind it is to hold for, all of which would have to agree; more where some do not.`,
+  ];
 }
 
 function provenance(profile: Profile): string[] {

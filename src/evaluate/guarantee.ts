@@ -37,3 +37,8 @@ export function certify(curves: readonly ThresholdCurve[], { bar, delta }: { bar
   const floor = Math.max(...parts.map((part) => part.tau ?? ALWAYS_CALL));
   return { floor, parts };
 }
+
+/** Fewest questions, all of them agreeing, that certify a bar: ⌈ln δ / ln bar⌉ (29 for 0.9 at δ 0.05). */
+export function questionsForGuarantee({ bar, delta }: { bar: number; delta: number }): number {
+  return learnThenTest({ agreeing: [], n: 0, bar, delta }).questionsNeeded;
+}

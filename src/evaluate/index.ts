@@ -4,8 +4,19 @@ export { type BreakEvenInput, breakEven, breakEvenWords } from './break-even.js'
 export { type Calibration, type CalibrationOptions, type Fold, type Slice, calibrate } from './calibration.js';
 export { type ExtractRunOptions, extractRun } from './extract-run.js';
 export { type EvaluationRow, evaluationRows } from './evaluation-rows.js';
+export { type LoggedRuns, fromLog, loggedRuns } from './log-calibration.js';
+export {
+  LOG_EXCLUSIONS,
+  type LogExclusion,
+  type ShadowQuestion,
+  type ShadowRun,
+  completion,
+  joinShadowRuns,
+  shadowRun,
+} from './log-runs.js';
+export { type GateTraffic, readTraffic, trafficOf } from './log-traffic.js';
 export { markInSample } from './in-sample.js';
-export { explainProfile, extentWords, foldTable, isDiagnostic, selectionWords } from './explain.js';
+export { explainProfile, extentWords, foldTable, guaranteeWords, isDiagnostic, logWords, selectionWords } from './explain.js';
 export { type Extent, type FrontierPoint, cutAtAgreement, frontier, frontierPoints } from './frontier.js';
 export { type JoinedDataset, type JoinedRuns, REPEATS, type Repeats, joinRuns } from './join-runs.js';
 export {

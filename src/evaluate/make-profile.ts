@@ -6,6 +6,7 @@ import type { Certificate } from './guarantee.js';
 import type { JoinedRuns, Repeats } from './join-runs.js';
 import { QUANTILE_PROBABILITIES, firstMargins, marginQuantiles } from './margin-quantiles.js';
 import type { Measures } from './measures.js';
+import type { DatasetRun } from './question-run.js';
 import type { Selection, TauOnTraining } from './select-tau.js';
 
 export interface ProfileOrigin {
@@ -15,11 +16,15 @@ export interface ProfileOrigin {
   trainListSha256: string | null;
   seed: number;
   resamples: number;
+  /** Where loops of the datasets are assumed, not observed: the observed ones, in which margins are counted. Default: the datasets. */
+  observed?: readonly DatasetRun[] | undefined;
+  fromLog?: Profile['from_log'];
 }
 
 /** The profile file's content: τ, what it belongs to, what it was chosen on and how far it holds (architecture.md §4). */
 export function makeProfile(calibration: Calibration, joined: JoinedRuns, origin: ProfileOrigin): Profile {
   const { options } = origin;
+  const observed = origin.observed ?? joined.datasets;
   const { identity } = joined;
   const pooled = options.constraint === 'pooled';
   const certificate = (part: Certificate | null, trainedOn: readonly string[]): Profile['guarantee'] =>
@@ -95,8 +100,9 @@ export function makeProfile(calibration: Calibration, joined: JoinedRuns, origin
     selection: selectionOf(calibration.selection),
     resamples: origin.resamples,
     folds: calibration.folds.map(foldOf),
-    quantiles: { probabilities: [...QUANTILE_PROBABILITIES], datasets: joined.datasets.map(marginQuantiles) },
-    first_margins: firstMargins(joined.datasets),
+    quantiles: { probabilities: [...QUANTILE_PROBABILITIES], datasets: observed.map(marginQuantiles) },
+    first_margins: firstMargins(observed),
+    from_log: origin.fromLog,
     fallback: { no_claims: 'call', no_evidence: 'margin 2' },
     transferred: [],
   });

@@ -18,23 +18,25 @@ import {
   foldTable,
   frontier,
   frontierPoints,
+  guaranteeWords,
   isDiagnostic,
   learntWarnings,
+  logWords,
   makeProfile,
   readTrainList,
   selectionWords,
   thresholdCurve,
 } from '../../evaluate/index.js';
+import { type CalibrationSource, type SourceFlags, calibrationSource } from '../calibration-source.js';
 import type { Command, CommandResult, CommonFlags, Terminal } from '../command.js';
 import { wholeNumber } from '../number-flags.js';
-import { type RunFlags, loadRuns, manifestsOf, runOptions, sourcesOf, storedSources } from '../run-flags.js';
+import { runOptions } from '../run-flags.js';
 
-interface Flags extends CommonFlags, RunFlags {
+interface Flags extends CommonFlags, SourceFlags {
   target?: string;
   bar: number;
   guarantee?: number;
   'train-split'?: string;
-  'train-rows': number;
   'safety-reference': string;
   constraint: Constraint;
   grid: string;
@@ -47,21 +49,25 @@ const BARS = [0.8, 0.85, 0.9, 0.92, 0.95, 0.98, 1] as const;
 const STORED_POINTS = 400;
 
 export const calibrate: Command = {
-  path: 'calibrate <run..>',
-  describe: "chooses the gate's threshold, leaving one dataset out at a time",
+  path: 'calibrate [run..]',
+  describe: "chooses the gate's threshold, leaving one dataset out at a time; on cached runs, or on a gate's own logs",
   epilogue:
     'Each RUN is a finished run with claims, embeddings and verdicts beside it; runs of one dataset are joined in the order given. ' +
+    'With --from-log the questions are those that a gate logged in shadow: one log is cut into folds, several are held out in turn. ' +
     'Writes profile.json, frontier.json, folds.json and rows.jsonl.',
   positionals: { run: 'folders of runs' },
   options: {
     ...runOptions,
-    decider: { ...runOptions.decider, demandOption: true },
-    claims: runOptions.claims,
+    'from-log': { type: 'string', array: true, describe: 'gate logs (JSON lines) instead of runs' },
+    'dataset-names': {
+      type: 'string',
+      describe: "names of the logs' traffic, with commas (default: the label in the log, else its file's name)",
+    },
     target: { type: 'string', describe: 'hold out this dataset alone; τ comes from all others' },
     bar: { type: 'number', default: 0.9, describe: 'least stop-loop agreement' },
     guarantee: { type: 'number', describe: 'δ: agreement ≥ bar with probability 1 − δ on questions like these (Learn-then-Test)' },
     'train-split': { type: 'string', describe: 'JSON lines {question_id, dataset?}: the training questions' },
-    'train-rows': { type: 'number', default: 600, describe: 'without --train-split: the first rows of each file' },
+    'train-rows': { type: 'number', describe: 'without --train-split: the first rows of each file (default 600; of a log all)' },
     'safety-reference': { type: 'string', default: 'own', describe: "own: always-verify's coverage safety; a number in [0, 1]; none" },
     constraint: { choices: CONSTRAINTS, default: 'per-dataset', describe: 'hold both constraints on each dataset, or pooled' },
     grid: { type: 'string', default: '0.005', describe: 'candidates for τ: a step, or exact (all distinct margins)' },
@@ -73,10 +79,11 @@ export const calibrate: Command = {
 async function run(flags: Flags, terminal: Terminal): Promise<CommandResult> {
   if (flags.out === undefined) throw new InputError('--out: expected a folder for the profile');
   const dir = flags.out;
-  const sources = sourcesOf(flags);
-  const { options, trainList } = await calibrationOptions(flags);
-  const inputs = await manifestsOf(flags.run, sources);
-  const joined = await loadRuns(flags.run, sources, flags.repeats, terminal);
+  const settings = await calibrationOptions(flags);
+  const source = await calibrationSource(flags, terminal);
+  const { joined, repeats } = source;
+  const { trainList } = settings;
+  const options = { ...settings.options, trainRows: wholeNumber('train-rows', source.trainRows) };
   // Before the folder is opened: what turns out to be no use leaves nothing behind.
   const calibration = calibrateRuns(joined.datasets, options);
   const trainListSha256 = trainList?.sha256 ?? null;
@@ -85,8 +92,10 @@ async function run(flags: Flags, terminal: Terminal): Promise<CommandResult> {
     calibration.warnings.push(
       `--train-split: ${unmatched.length} of its questions are not among the valid ones of these runs, the first ${shown(unmatched[0])}`,
     );
-  const origin = { options, repeats: flags.repeats, trainListSha256, seed: flags.seed, resamples: flags.resamples };
-  calibration.warnings.push(...learntWarnings(joined.datasets));
+  calibration.warnings.push(...source.warnings, ...learntWarnings(joined.datasets));
+  const { seed, resamples } = flags;
+  const { observed } = source;
+  const origin = { options, repeats, trainListSha256, seed, resamples, observed, fromLog: source.fromLog?.(calibration.tau) };
   const profile = makeProfile(calibration, joined, origin);
   const frontiers = frontiersOf(joined);
   const out = await openOutputFolder({
@@ -94,19 +103,19 @@ async function run(flags: Flags, terminal: Terminal): Promise<CommandResult> {
     kind: 'calibration',
     command: 'calibrate',
     options: {
-      ...storedSources(sources, joined, flags.repeats),
+      ...source.options,
       target: flags.target ?? null,
       bar: flags.bar,
       guarantee: flags.guarantee ?? null,
       'train-split': trainListSha256,
-      'train-rows': flags['train-split'] === undefined ? flags['train-rows'] : null,
+      'train-rows': flags['train-split'] === undefined ? options.trainRows : null,
       'safety-reference': flags['safety-reference'],
       constraint: flags.constraint,
       grid: flags.grid,
       resamples: flags.resamples,
     },
     seed: flags.seed,
-    inputs: [...inputs, ...(flags['train-split'] === undefined ? [] : [flags['train-split']])],
+    inputs: [...source.inputs, ...(flags['train-split'] === undefined ? [] : [flags['train-split']])],
     resume: flags.resume,
     force: flags.force,
   });
@@ -117,7 +126,7 @@ async function run(flags: Flags, terminal: Terminal): Promise<CommandResult> {
     await out.file('explanation.txt', `${explainProfile(profile)}\n`);
     await out.jsonl('rows.jsonl', evaluationRows(joined.datasets, calibration, options));
     await out.finish({
-      counts: countsOf(calibration, joined),
+      counts: countsOf(calibration, source),
       warnings: calibration.warnings,
       details: { tau: profile.tau, extent: profile.extent, mode: profile.mode },
     });
@@ -125,7 +134,7 @@ async function run(flags: Flags, terminal: Terminal): Promise<CommandResult> {
   print(profile, frontiers, terminal);
   return {
     out: dir,
-    counts: countsOf(calibration, joined),
+    counts: countsOf(calibration, source),
     quarantined: {},
     warnings: calibration.warnings,
     profile: 'profile.json',
@@ -134,6 +143,7 @@ async function run(flags: Flags, terminal: Terminal): Promise<CommandResult> {
     mode: profile.mode,
     selection: profile.selection,
     guarantee: profile.guarantee,
+    ...(profile.from_log && { from_log: profile.from_log }),
     folds: profile.folds,
     frontier: frontiers.map(({ dataset, bars }) => ({ dataset, bars })),
   };
@@ -155,7 +165,6 @@ async function calibrationOptions(flags: Flags): Promise<{ options: CalibrationO
       constraint: flags.constraint,
       safetyReference: safetyReference(flags['safety-reference']),
       grid: gridOf(flags.grid),
-      trainRows: wholeNumber('train-rows', flags['train-rows']),
       inTraining: list?.inTraining,
       target: flags.target,
       resamples,
@@ -209,7 +218,10 @@ function stored({ tau, callCut, agreement, coverageSafety }: FrontierPoint): Sto
   return { tau, call_cut: callCut, agreement, coverage_safety: coverageSafety };
 }
 
-function countsOf({ folds }: Calibration, { datasets }: JoinedRuns): { [name: string]: number | { [name: string]: number } } {
+function countsOf(
+  { folds }: Calibration,
+  { joined: { datasets }, leftOut }: CalibrationSource,
+): { [name: string]: number | { [name: string]: number } } {
   const excluded = { no_claims: 0, no_loop: 0, undecided: 0, repeated: 0 };
   for (const run of datasets)
     for (const reason of Object.keys(excluded) as (keyof typeof excluded)[]) excluded[reason] += run.excluded[reason];
@@ -221,6 +233,7 @@ function countsOf({ folds }: Calibration, { datasets }: JoinedRuns): { [name: st
     loops: datasets.reduce((sum, run) => sum + run.questions.reduce((loops, one) => loops + one.margins.length, 0), 0),
     folds: folds.length,
     misses: folds.filter((fold) => fold.miss).length,
+    ...(leftOut && { sessions_left_out: leftOut }),
   };
 }
 
@@ -228,7 +241,7 @@ function print(profile: Profile, frontiers: readonly DatasetFrontier[], terminal
   const extent = extentWords(profile.extent);
   terminal.print(`τ = ${profile.tau} (${profile.mode}; chosen on ${profile.trained_on.join(', ')})`);
   if (extent !== null) terminal.print(extent);
-  for (const words of selectionWords(profile)) terminal.print(words);
+  for (const words of [...selectionWords(profile), ...logWords(profile), ...guaranteeWords(profile)]) terminal.print(words.trimStart());
   if (isDiagnostic(profile)) terminal.print('Diagnostic: gold labels are in the claims or the decider.');
   terminal.print(`\n${foldTable(profile)}\n`);
   for (const { dataset, bars } of frontiers) {
