@@ -103,6 +103,7 @@ function exclusionOf({ open, loops, end }: LoggedSession): LogExclusion | null {
   const asked = askedLoops(loops);
   if (asked.length === 0) return 'no_loop';
   if (open.claims === 0) return 'no_claims';
+  if (asked.some((one) => one.because === 'no_claims')) return 'no_claims';
   if (asked.some((one) => one.margin === null)) return 'no_margin';
   if (asked.some((one) => !one.asked)) return 'not_asked';
   return asked.some((one) => one.covered === null) ? 'no_verdict' : null;

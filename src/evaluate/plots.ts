@@ -72,6 +72,101 @@ export function frontierPlot(series: readonly FrontierSeries[], bar: number): st
   });
 }
 
+export interface CapitalSeries {
+  name: string;
+  /** log10 of the betting capital after each question. */
+  path: readonly number[];
+}
+
+/** The capital of the drift test, question by question, with the line at which it raises the alarm. */
+export function capitalPlot(series: readonly CapitalSeries[], alpha: number): string {
+  const alarm = -Math.log10(alpha);
+  const points = series.flatMap(({ name, path }) => thinned(path).map(({ at, value }) => ({ name, question: at + 1, capital: value })));
+  const ends = series.flatMap(({ name, path }) =>
+    path.length === 0 ? [] : [{ name, question: path.length, capital: path.at(-1) as number }],
+  );
+  return svg({
+    width: 720,
+    height: 300,
+    marginLeft: 56,
+    marginBottom: 44,
+    marginTop: 30,
+    marginRight: 110,
+    grid: true,
+    ariaLabel: 'Capital of the drift test after each question',
+    style: { fontSize: '13px' },
+    x: { label: 'questions →' },
+    y: {
+      label: '↑ log10 of the capital',
+      domain: [Math.min(-1, ...points.map((one) => one.capital)), Math.max(alarm + 0.5, ...points.map((one) => one.capital))],
+    },
+    color: { domain: series.map(({ name }) => name), range: PALETTE },
+    marks: [
+      Plot.ruleY([alarm], { strokeDasharray: '6 4', stroke: '#444' }),
+      Plot.text([{ y: alarm }], {
+        y: 'y',
+        frameAnchor: 'left',
+        dx: 6,
+        dy: -8,
+        textAnchor: 'start',
+        text: () => `alarm (α ${alpha})`,
+        fill: '#444',
+      }),
+      Plot.line(points, { x: 'question', y: 'capital', stroke: 'name', strokeWidth: 2 }),
+      Plot.text(ends, { x: 'question', y: 'capital', text: 'name', fill: 'name', textAnchor: 'start', dx: 6, fontWeight: 'bold' }),
+    ],
+  });
+}
+
+export interface LoopMargins {
+  loop: number;
+  /** Quantiles at 10%, 25%, 50%, 75%, 90%. */
+  quantiles: readonly [number, number, number, number, number];
+}
+
+/** Where the margins lie after each loop, against τ: a thin line from the 10% to the 90% quantile, a thick one over the middle half. */
+export function marginsPlot(loops: readonly LoopMargins[], tau: number | null): string {
+  const rows = loops.map(({ loop, quantiles: [p10, p25, p50, p75, p90] }) => ({ loop, p10, p25, p50, p75, p90 }));
+  return svg({
+    width: 720,
+    height: 320,
+    marginLeft: 56,
+    marginBottom: 44,
+    marginTop: 30,
+    marginRight: 24,
+    grid: true,
+    ariaLabel: 'Margins after each loop against the threshold',
+    style: { fontSize: '13px' },
+    x: { type: 'band', domain: rows.map((one) => one.loop), label: 'loop →' },
+    y: { label: '↑ margin (calls at or below τ, skips above)', domain: [0, Math.max(tau ?? 0, ...rows.map((one) => one.p90)) * 1.05] },
+    marks: [
+      Plot.ruleX(rows, { x: 'loop', y1: 'p10', y2: 'p90', stroke: '#0072B2' }),
+      Plot.ruleX(rows, { x: 'loop', y1: 'p25', y2: 'p75', stroke: '#0072B2', strokeWidth: 8 }),
+      Plot.dot(rows, { x: 'loop', y: 'p50', fill: 'white', stroke: '#0072B2', r: 4 }),
+      ...(tau === null
+        ? []
+        : [
+            Plot.ruleY([tau], { stroke: '#D55E00', strokeDasharray: '6 4' }),
+            Plot.text([{ y: tau }], {
+              y: 'y',
+              frameAnchor: 'right',
+              dx: -6,
+              dy: -8,
+              textAnchor: 'end',
+              text: () => `τ ${tau}`,
+              fill: '#D55E00',
+            }),
+          ]),
+    ],
+  });
+}
+
+/** At most 400 points of a path, both ends among them. */
+function thinned(path: readonly number[]): { at: number; value: number }[] {
+  const step = Math.max(1, Math.ceil(path.length / 400));
+  return path.flatMap((value, at) => (at % step === 0 || at === path.length - 1 ? [{ at, value }] : []));
+}
+
 /** For each agreement the largest cut that keeps at least it, by rising agreement. */
 export function envelope(points: readonly { agreement: number; cut: number }[]): { agreement: number; cut: number }[] {
   const out: { agreement: number; cut: number }[] = [];

@@ -1,23 +1,49 @@
 import { join, resolve } from 'node:path';
+import { InputError } from '../../core/errors.js';
 import { openOutputFolder } from '../../core/output-folder.js';
 import { buildReport, readReportSources } from '../../evaluate/index.js';
+import { type LogReportFlags, logReport } from '../log-report.js';
 import type { Command, CommandResult, CommonFlags, Terminal } from '../command.js';
 
-interface Flags extends CommonFlags {
+interface Flags extends CommonFlags, Partial<Omit<LogReportFlags, 'title' | 'resamples' | keyof CommonFlags>> {
   dir: string[];
   title: string;
+  resamples: number;
 }
 
 export const report: Command = {
-  path: 'report <dir..>',
-  describe: 'one self-contained HTML page of calibrations and replays, with their figures as JSON beside it',
-  epilogue: 'Each DIR is a finished folder of calibrate or replay, or holds such folders. The page goes to --out (default: DIR/report).',
+  path: 'report [dir..]',
+  describe: 'one self-contained HTML page of calibrations and replays, or of gate logs, with their figures as JSON beside it',
+  epilogue:
+    'Each DIR is a finished folder of calibrate or replay, or holds such folders. The page goes to --out (default: DIR/report). ' +
+    'With --from-log the page is about what a gate logged: agreement and call cut of its shadow questions, audited skips, drift, times, break-even.',
   positionals: { dir: 'folders of results' },
-  options: { title: { type: 'string', default: 'hopgate report', describe: 'heading of the page' } },
+  options: {
+    title: { type: 'string', default: 'hopgate report', describe: 'heading of the page' },
+    'from-log': { type: 'string', array: true, describe: 'gate logs (JSON lines) instead of result folders' },
+    'dataset-names': {
+      type: 'string',
+      describe: "names of the logs' traffic, with commas (default: the label in the log, else its file's name)",
+    },
+    profile: {
+      type: 'string',
+      describe: 'with --from-log: profile whose τ and first margins the log is compared with (default: the τ in the log)',
+    },
+    'drift-alpha': { type: 'number', describe: 'with --from-log: probability of a false alarm of the drift test (default 0.01)' },
+    resamples: { type: 'number', default: 10_000, describe: 'with --from-log: of the paired bootstrap' },
+  },
   run: (args, terminal) => run(args as unknown as Flags, terminal),
 };
 
 async function run(flags: Flags, terminal: Terminal): Promise<CommandResult> {
+  const { 'from-log': logs } = flags;
+  if (logs !== undefined) {
+    if (flags.dir.length > 0) throw new InputError('--from-log: expected logs or result folders, not both');
+    return logReport({ ...flags, 'from-log': logs }, terminal);
+  }
+  if (flags.dir.length === 0) throw new InputError('expected result folders, or gate logs with --from-log');
+  for (const name of ['dataset-names', 'profile', 'drift-alpha'] as const)
+    if (flags[name] !== undefined) throw new InputError(`--${name}: is about the logs of --from-log, and none is given`);
   const sources = await readReportSources(flags.dir);
   const dir = flags.out ?? join(flags.dir[0] as string, 'report');
   const counts = { calibrations: sources.calibrations.length, replays: sources.replays.length };

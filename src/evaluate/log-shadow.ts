@@ -1,0 +1,63 @@
+import type { ShadowRun } from './log-runs.js';
+import { completion } from './log-runs.js';
+import type { Measured } from './measured.js';
+import { type MeasureOptions, type Measures, measure } from './measures.js';
+import { alwaysVerify, gate } from './policies.js';
+import { figure, withInterval } from './text-table.js';
+
+/** What a gate enforced at τ would have done to the questions that ran in shadow. */
+export interface ShadowFigures {
+  name: string;
+  tau: number;
+  questions: Measures['questions'];
+  alwaysCalls: number;
+  /** Share of questions that would have stopped at the same loop; exact. */
+  agreement: Measured;
+  /** Questions that would have stopped later: the decider fired where the gate skips. */
+  deferred: number;
+  /** Observed loops up to always-verify's stop that the gate skips. */
+  skipped: number;
+  /** One call at every loop that nobody saw, and no further call. */
+  callCut: { pessimistic: Measured; optimistic: Measured };
+  addedLoops: { pessimistic: Measured; optimistic: Measured };
+  /** Questions of which some loops were not observed. */
+  unseen: number;
+}
+
+/** Null for a run without a question that was observed in shadow. */
+export function shadowFigures(run: ShadowRun, tau: number, options: MeasureOptions = {}): ShadowFigures | null {
+  if (run.questions.length === 0) return null;
+  const of = (which: 'pessimistic' | 'optimistic'): Measures => {
+    const { questions, rows } = completion(run, which);
+    return measure(questions, gate(tau), { rows, ...options });
+  };
+  const [pessimistic, optimistic] = [of('pessimistic'), of('optimistic')];
+  let [deferred, skipped] = [0, 0];
+  for (const { observed, pessimistic: question } of run.questions) {
+    const stop = alwaysVerify(observed).stop;
+    if (gate(tau)(question).stop > stop) deferred++;
+    skipped += observed.margins.subarray(0, stop).filter((margin) => margin > tau).length;
+  }
+  return {
+    name: run.name,
+    tau,
+    questions: pessimistic.questions,
+    alwaysCalls: pessimistic.alwaysCalls,
+    agreement: pessimistic.agreement,
+    deferred,
+    skipped,
+    callCut: { pessimistic: pessimistic.callCut, optimistic: optimistic.callCut },
+    addedLoops: { pessimistic: pessimistic.addedLoops, optimistic: optimistic.addedLoops },
+    unseen: run.questions.filter((one) => one.unseen > 0).length,
+  };
+}
+
+/** The figures in words, with the reason why the cut is an interval. */
+export function shadowWords({ name, tau, questions, alwaysCalls, agreement, deferred, skipped, callCut, unseen }: ShadowFigures): string {
+  const { pessimistic, optimistic } = callCut;
+  const cut =
+    unseen === 0
+      ? `The call cut is ${withInterval(pessimistic)}: every loop was observed.`
+      : `The call cut lies between ${figure(pessimistic.value)} (one call at every remaining loop) and ${figure(optimistic.value)} (no further call): a live shadow run follows the decider and ends where it fires, so what the gate would have asked after skipping that loop was not observed (${unseen} questions).`;
+  return `${name}: at τ ${tau} the gate would have skipped ${skipped} of the decider's ${alwaysCalls} calls in ${questions.valid} questions, and ${deferred} questions would have stopped later. Agreement is ${withInterval(agreement)}, exactly: skipping a loop that fires always stops later. ${cut}`;
+}
