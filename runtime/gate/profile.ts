@@ -109,7 +109,7 @@ const fromLog = z.strictObject({
   logs: z.array(
     z.strictObject({ name: z.string(), sessions: z.int(), questions: z.int(), unseen: z.int(), excluded: z.record(z.string(), z.int()) }),
   ),
-  /** Questions of which some loops were not observed, since the agent stopped where the decider fired. */
+  /** Questions of which loops that the gate at τ comes to were not observed, since the agent stopped where the decider fired. */
   unseen: z.int(),
   /** On all questions at τ: one call at every loop that nobody saw (what τ was chosen by), and no further call. */
   call_cut: z.strictObject({ pessimistic: z.number(), optimistic: z.number() }),

@@ -3,6 +3,7 @@ import { sha256 } from '../core/hash.js';
 import { DATASET_SENTENCES } from '../core/sentences.js';
 import type { JoinedRuns } from './join-runs.js';
 import { type ShadowRun, completion, joinShadowRuns, shadowRun } from './log-runs.js';
+import { isOpen } from './log-shadow.js';
 import type { GateTraffic } from './log-traffic.js';
 import { alwaysVerify, gate } from './policies.js';
 import type { DatasetRun } from './question-run.js';
@@ -69,10 +70,10 @@ export function fromLog(runs: readonly ShadowRun[], tau: number): NonNullable<Pr
       name,
       sessions,
       questions: questions.length,
-      unseen: questions.filter((one) => one.unseen > 0).length,
+      unseen: questions.filter((one) => isOpen(one, tau)).length,
       excluded: { ...excluded },
     })),
-    unseen: runs.reduce((sum, run) => sum + run.questions.filter((one) => one.unseen > 0).length, 0),
+    unseen: runs.reduce((sum, run) => sum + run.questions.filter((one) => isOpen(one, tau)).length, 0),
     call_cut: { pessimistic: cutOf(runs, tau, 'pessimistic'), optimistic: cutOf(runs, tau, 'optimistic') },
   };
 }

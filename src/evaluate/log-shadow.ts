@@ -1,4 +1,4 @@
-import type { ShadowRun } from './log-runs.js';
+import type { ShadowQuestion, ShadowRun } from './log-runs.js';
 import { completion } from './log-runs.js';
 import type { Measured } from './measured.js';
 import { type MeasureOptions, type Measures, measure } from './measures.js';
@@ -20,7 +20,7 @@ export interface ShadowFigures {
   /** One call at every loop that nobody saw, and no further call. */
   callCut: { pessimistic: Measured; optimistic: Measured };
   addedLoops: { pessimistic: Measured; optimistic: Measured };
-  /** Questions of which some loops were not observed. */
+  /** Questions of which loops that this gate would have come to were not observed. */
   unseen: number;
 }
 
@@ -48,8 +48,13 @@ export function shadowFigures(run: ShadowRun, tau: number, options: MeasureOptio
     skipped,
     callCut: { pessimistic: pessimistic.callCut, optimistic: optimistic.callCut },
     addedLoops: { pessimistic: pessimistic.addedLoops, optimistic: optimistic.addedLoops },
-    unseen: run.questions.filter((one) => one.unseen > 0).length,
+    unseen: run.questions.filter((one) => isOpen(one, tau)).length,
   };
+}
+
+/** The gate at τ goes on past where the log of the question ends. */
+export function isOpen({ observed, pessimistic, unseen }: ShadowQuestion, tau: number): boolean {
+  return unseen > 0 && gate(tau)(pessimistic).stop > observed.margins.length;
 }
 
 /** The figures in words, with the reason why the cut is an interval. */
@@ -57,7 +62,11 @@ export function shadowWords({ name, tau, questions, alwaysCalls, agreement, defe
   const { pessimistic, optimistic } = callCut;
   const cut =
     unseen === 0
-      ? `The call cut is ${withInterval(pessimistic)}: every loop was observed.`
-      : `The call cut lies between ${figure(pessimistic.value)} (one call at every remaining loop) and ${figure(optimistic.value)} (no further call): a live shadow run follows the decider and ends where it fires, so what the gate would have asked after skipping that loop was not observed (${unseen} questions).`;
-  return `${name}: at τ ${tau} the gate would have skipped ${skipped} of the decider's ${alwaysCalls} calls in ${questions.valid} questions, and ${deferred} questions would have stopped later. Agreement is ${withInterval(agreement)}, exactly: skipping a loop that fires always stops later. ${cut}`;
+      ? `The call cut is ${withInterval(pessimistic)}: every loop that the gate would have come to was observed.`
+      : `The call cut lies between ${figure(pessimistic.value)} (one call at every remaining loop) and ${figure(optimistic.value)} (no further call): a live shadow run follows the decider and ends where it fires, so what the gate would have asked after skipping that loop was not observed (${counted(unseen, 'question')}).`;
+  return `${name}: at τ ${tau} the gate would have skipped ${skipped} of the decider's ${counted(alwaysCalls, 'call')} in ${counted(questions.valid, 'question')}, and ${counted(deferred, 'question')} would have stopped later. Agreement is ${withInterval(agreement)}, exactly: skipping a loop that fires always stops later. ${cut}`;
+}
+
+function counted(count: number, noun: string): string {
+  return `${count} ${noun}${count === 1 ? '' : 's'}`;
 }
