@@ -1,0 +1,3 @@
+import { register } from 'node:module';
+
+register('./mutant-hooks.js', import.meta.url);
