@@ -3,7 +3,16 @@ import { type Profile, matchProfile, readProfile } from '../../runtime/index.js'
 import { InputError, shown } from '../core/errors.js';
 import { hashFile } from '../core/hash.js';
 import { openOutputFolder } from '../core/output-folder.js';
-import { type GateTraffic, type LogFigures, NO_DRIFT, logFigures, logReportHtml, readTraffic, verdictWords } from '../evaluate/index.js';
+import {
+  type GateTraffic,
+  type LogFigures,
+  NO_DRIFT,
+  logFigures,
+  logReportHtml,
+  readTraffic,
+  storedLogFigures,
+  verdictWords,
+} from '../evaluate/index.js';
 import type { CommandResult, CommonFlags, Terminal } from './command.js';
 import { wholeNumber } from './number-flags.js';
 import { profilePath } from './profile-path.js';
@@ -35,7 +44,8 @@ export async function logReport(flags: LogReportFlags, terminal: Terminal): Prom
   const warnings = traffic.flatMap(({ log, file }) =>
     log.torn > 0 ? [`${file}: ${log.torn} lines were cut off by a kill and left out`] : [],
   );
-  const { runs, ...figures } = logFigures(traffic, { profile, alpha, resamples, seed });
+  const figures = logFigures(traffic, { profile, alpha, resamples, seed });
+  const stored = storedLogFigures(figures);
   const out = await openOutputFolder({
     dir,
     kind: 'report',
@@ -54,15 +64,15 @@ export async function logReport(flags: LogReportFlags, terminal: Terminal): Prom
   });
   const counts = countsOf(figures);
   if (!out.finished) {
-    await out.file('report.html', await logReportHtml(traffic, { ...figures, runs }, { title: flags.title, notes }));
-    await out.file('log.json', `${JSON.stringify(figures, null, 2)}\n`);
+    await out.file('report.html', await logReportHtml(traffic, figures, { title: flags.title, notes }));
+    await out.file('log.json', `${JSON.stringify(stored, null, 2)}\n`);
     await out.finish({ counts, warnings });
   }
-  for (const words of verdictWords({ ...figures, runs })) terminal.print(words);
+  for (const words of verdictWords(figures)) terminal.print(words);
   if (figures.drift === null) terminal.print(`Drift: ${NO_DRIFT}`);
   const page = resolve(dir, 'report.html');
   terminal.print(page);
-  return { out: dir, counts, quarantined: {}, warnings, page, ...figures, ...(figures.drift && { drift: figures.drift.map(withoutPath) }) };
+  return { out: dir, counts, quarantined: {}, warnings, page, ...stored };
 }
 
 function profileNotes(profile: Profile, traffic: readonly GateTraffic[]): string[] {
@@ -100,8 +110,4 @@ function countsOf({ stops }: Pick<LogFigures, 'stops'>): { [name: string]: numbe
     skips: total((one) => one.skips),
     torn: total((one) => one.torn),
   };
-}
-
-function withoutPath({ path, ...drift }: NonNullable<LogFigures['drift']>[number]): object {
-  return { ...drift, log10_capital: path.at(-1) ?? 0 };
 }

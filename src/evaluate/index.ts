@@ -5,7 +5,7 @@ export { type Calibration, type CalibrationOptions, type Fold, type Slice, calib
 export { type ExtractRunOptions, extractRun } from './extract-run.js';
 export { type EvaluationRow, evaluationRows } from './evaluation-rows.js';
 export { type LoggedRuns, fromLog, loggedRuns } from './log-calibration.js';
-export { type LogFigureOptions, type LogFigures, logFigures } from './log-figures.js';
+export { type LogFigureOptions, type LogFigures, logFigures, storedLogFigures } from './log-figures.js';
 export { type LogReportOptions, NO_DRIFT, logReportHtml, verdictWords } from './log-report.js';
 export {
   LOG_EXCLUSIONS,

@@ -8,6 +8,7 @@ import { type LogBreakEven, type LogTimes, logBreakEven, logTimes } from './log-
 import type { GateTraffic } from './log-traffic.js';
 import { quantiles } from './margin-quantiles.js';
 import type { MeasureOptions } from './measures.js';
+import { fileSpelling } from './stored-replay.js';
 import type { LoopMargins } from './plots.js';
 
 /** One log's questions, and how they ended. */
@@ -78,6 +79,17 @@ export function logFigures(traffic: readonly GateTraffic[], options: LogFigureOp
     margins: marginsOf(traffic),
     runs,
   };
+}
+
+/** The figures as `log.json` holds them: without single sessions; reasons and bounds, whose names are the host's words, as lists. */
+export function storedLogFigures(figures: LogFigures): { [field: string]: unknown } {
+  const list = (counts: { [name: string]: number }): { name: string; count: number }[] =>
+    Object.entries(counts).map(([name, count]) => ({ name, count }));
+  return fileSpelling({
+    ...figures,
+    runs: undefined,
+    stops: figures.stops.map((one) => ({ ...one, stoppedBy: list(one.stoppedBy), bounds: list(one.bounds) })),
+  }) as { [field: string]: unknown };
 }
 
 function stopsOf({ name, log }: GateTraffic): LogStops {

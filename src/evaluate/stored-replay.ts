@@ -16,6 +16,11 @@ export function restoredReplay(stored: { datasets: unknown; pooled: unknown; bre
   return { ...rest, breakEven, ...(costs && { costs }) };
 }
 
+/** A plain value under the spelling of files: every key, at every level. */
+export function fileSpelling(value: unknown): unknown {
+  return respelled(value, toFile);
+}
+
 /** Every key of a plain value, at every level. */
 function respelled(value: unknown, spell: (key: string) => string): unknown {
   if (Array.isArray(value)) return value.map((one) => respelled(one, spell));
