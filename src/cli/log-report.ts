@@ -11,6 +11,7 @@ import {
   logReportHtml,
   readTraffic,
   storedLogFigures,
+  tornWarnings,
   verdictWords,
 } from '../evaluate/index.js';
 import type { CommandResult, CommonFlags, Terminal } from './command.js';
@@ -41,9 +42,7 @@ export async function logReport(flags: LogReportFlags, terminal: Terminal): Prom
     flags['dataset-names']?.split(',').map((one) => one.trim()),
   );
   const notes = profile === undefined ? [] : profileNotes(profile, traffic);
-  const warnings = traffic.flatMap(({ log, file }) =>
-    log.torn > 0 ? [`${file}: ${log.torn} lines were cut off by a kill and left out`] : [],
-  );
+  const warnings = tornWarnings(traffic);
   const figures = logFigures(traffic, { profile, alpha, resamples, seed });
   const stored = storedLogFigures(figures);
   const out = await openOutputFolder({

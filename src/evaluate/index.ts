@@ -16,7 +16,7 @@ export {
   joinShadowRuns,
   shadowRun,
 } from './log-runs.js';
-export { type GateTraffic, readTraffic, trafficOf } from './log-traffic.js';
+export { type GateTraffic, readTraffic, tornWarnings, trafficOf } from './log-traffic.js';
 export { markInSample } from './in-sample.js';
 export { explainProfile, extentWords, foldTable, guaranteeWords, isDiagnostic, logWords, selectionWords } from './explain.js';
 export { type Extent, type FrontierPoint, cutAtAgreement, frontier, frontierPoints } from './frontier.js';

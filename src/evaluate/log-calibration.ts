@@ -4,7 +4,7 @@ import { DATASET_SENTENCES } from '../core/sentences.js';
 import type { JoinedRuns } from './join-runs.js';
 import { type ShadowRun, completion, joinShadowRuns, shadowRun } from './log-runs.js';
 import { isOpen } from './log-shadow.js';
-import type { GateTraffic } from './log-traffic.js';
+import { type GateTraffic, tornWarnings } from './log-traffic.js';
 import { alwaysVerify, gate } from './policies.js';
 import type { DatasetRun } from './question-run.js';
 
@@ -90,9 +90,7 @@ function cutOf(runs: readonly ShadowRun[], tau: number, which: 'optimistic' | 'p
 }
 
 function warningsOf(traffic: readonly GateTraffic[], runs: readonly ShadowRun[]): string[] {
-  const warnings: string[] = [];
-  for (const { log, file } of traffic)
-    if (log.torn > 0) warnings.push(`${file}: ${log.torn} ${log.torn === 1 ? 'line was' : 'lines were'} cut off by a kill and left out`);
+  const warnings = tornWarnings(traffic);
   for (const run of runs) {
     if (run.withoutBudget === 0) continue;
     const longest = Math.max(...run.questions.map((one) => one.observed.margins.length));

@@ -69,6 +69,13 @@ export function trafficOf(
   return { name: name ?? last.label ?? basename(file).replace(/\.\w+$/, ''), file, log, settings: last.settings };
 }
 
+/** Lines that a kill cut off are left out, and said; the traffic's name stands for the file, whose path is no part of a result. */
+export function tornWarnings(traffic: readonly GateTraffic[]): string[] {
+  return traffic.flatMap(({ name, log: { torn } }) =>
+    torn === 0 ? [] : [`${name}: ${torn} ${torn === 1 ? 'line was' : 'lines were'} cut off by a kill and left out`],
+  );
+}
+
 /** The header that a session was opened under. */
 export function headerOf(log: GateLog, session: LoggedSession): GateLine {
   return log.gates.get(session.open.gate) as GateLine;
