@@ -58,6 +58,8 @@ export interface StopOptions {
   maxTurns: number;
   /** The tools that are guarded. */
   guarded: () => readonly string[];
+  /** What an error that was kept does here: it is thrown, or the loop ends, or goes on to where it is thrown before the next request. */
+  onKept: 'throw' | 'end' | 'goOn';
 }
 
 /**
@@ -65,11 +67,12 @@ export interface StopOptions {
  * search, and the host goes on for the answer; only a tool that is not guarded, an answer by itself or one that waits for someone, ends the
  * loop at once, as the user wants it.
  */
-export function stopCondition(loop: StepLoop, { own, maxTurns, guarded }: StopOptions): StopWhen {
+export function stopCondition(loop: StepLoop, { own, maxTurns, guarded, onKept }: StopOptions): StopWhen {
   const { guard } = loop;
   return async ({ steps }) => {
-    guard.rethrow();
+    if (onKept === 'throw') guard.rethrow();
     loop.spend(steps);
+    if (guard.kept()) return onKept === 'end';
     if (guard.session.stoppedBy !== null) return loop.finals >= MOST_FINALS;
     const all = [...loop.before, ...steps];
     if (all.length < maxTurns && !(await anyHolds(own, all))) return false;

@@ -56,6 +56,7 @@ export function guardedOptions<O extends HostOptions>(options: O, calls: Coverag
       own: asList(stopWhen),
       maxTurns: settings.maxTurns ?? DEFAULT_MAX_TURNS,
       guarded: () => runnable,
+      onKept: 'throw',
     }),
     prepareStep: preparation(calls, prepareStep, settings.finalStep ?? 'toolChoice'),
   };

@@ -58,7 +58,7 @@ export function streamWithCoverageStop<O extends HostOptions, R extends HostStre
         return { result, text: steps.at(-1)?.text ?? '', steps, said };
       };
       const finished = (end: CoverageResult<R>): void => {
-        if (!end.open && shown === '') show(end.answer);
+        if (!end.open && shown.trim() === '') show(end.answer);
         if (!cancelled.signal.aborted) controller.close();
         resolve(end);
       };
