@@ -163,9 +163,9 @@ function timesTable({ times, breakEven }: LogFigures): string {
       row("making a question's claims", times.claims),
     ],
   );
-  const words =
-    breakEven.length === 0 ? ['No break-even figure: it takes questions in shadow with timed calls.'] : breakEven.map(logBreakEvenWords);
-  return `${table}\n${htmlParagraphs(words)}`;
+  return breakEven.length > 0
+    ? table
+    : `${table}\n${htmlParagraphs(['No break-even figure: it takes questions in shadow with timed calls.'])}`;
 }
 
 function errorsTable({ errors }: LogFigures): string {

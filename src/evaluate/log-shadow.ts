@@ -64,7 +64,7 @@ export function shadowWords({ name, tau, questions, alwaysCalls, agreement, defe
     unseen === 0
       ? `The call cut is ${withInterval(pessimistic)}: every loop that the gate would have come to was observed.`
       : `The call cut lies between ${figure(pessimistic.value)} (one call at every remaining loop) and ${figure(optimistic.value)} (no further call): a live shadow run follows the decider and ends where it fires, so what the gate would have asked after skipping that loop was not observed (${counted(unseen, 'question')}).`;
-  return `${name}: at τ ${tau} the gate would have skipped ${skipped} of the decider's ${counted(alwaysCalls, 'call')} in ${counted(questions.valid, 'question')}, and ${counted(deferred, 'question')} would have stopped later. Agreement is ${withInterval(agreement)}, exactly: skipping a loop that fires always stops later. ${cut}`;
+  return `${name}: at τ ${tau} the gate would have skipped ${skipped} of the decider's ${counted(alwaysCalls, 'call')} in ${counted(questions.valid, 'question')}, and ${counted(deferred, 'question')} would have stopped later. Agreement is ${withInterval(agreement)}, and nothing is assumed in it: who skips a loop that fires stops later. ${cut}`;
 }
 
 function counted(count: number, noun: string): string {

@@ -50,7 +50,8 @@ test('calibrate --from-log chooses τ from one log by folds, and says the cut as
   ]); // prettier-ignore
   assert.equal(profile.datasets[0]?.training, 60);
   assert.equal(profile.first_margins?.datasets[0]?.questions, 60);
-  const { pessimistic, optimistic } = profile.from_log?.call_cut as { pessimistic: number; optimistic: number };
+  assert.ok(profile.from_log);
+  const { pessimistic, optimistic } = profile.from_log.call_cut;
   assert.ok(pessimistic < optimistic);
   for (const words of [
     'From gate logs, without gold labels: there is no reference for coverage safety, agreement alone decides.',

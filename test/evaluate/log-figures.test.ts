@@ -16,7 +16,8 @@ import { exampleProfile } from '../runtime/gate/example-profile.js';
 import { endLine, gateHeader, loggedQuestion } from '../support/logged-questions.js';
 import { question } from './question-runs.js';
 
-function traffic(events: readonly GateEvent[], { name = 'live', settings = {} as Partial<GateSettings> } = {}): GateTraffic {
+function traffic(events: readonly GateEvent[], { settings }: { settings?: Partial<GateSettings> } = {}): GateTraffic {
+  const name = 'live';
   const log = groupGateEvents([gateHeader(settings), ...events]);
   return { ...trafficOf(log, { file: `${name}.jsonl` }), sha256: name.padEnd(64, '0'), bytes: 1 };
 }

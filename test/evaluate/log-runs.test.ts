@@ -75,7 +75,7 @@ test('the words say what would have been skipped, deferred and changed, and why 
   // Calls: 1 + (2 or 0) + 2 against 2 + 1 + 3.
   assert.equal(
     shadowWords(figures),
-    "live: at τ 0.4 the gate would have skipped 3 of the decider's 6 calls in 3 questions, and 1 question would have stopped later. Agreement is 0.667, exactly: skipping a loop that fires always stops later. The call cut lies between 0.167 (one call at every remaining loop) and 0.500 (no further call): a live shadow run follows the decider and ends where it fires, so what the gate would have asked after skipping that loop was not observed (1 question).",
+    "live: at τ 0.4 the gate would have skipped 3 of the decider's 6 calls in 3 questions, and 1 question would have stopped later. Agreement is 0.667, and nothing is assumed in it: who skips a loop that fires stops later. The call cut lies between 0.167 (one call at every remaining loop) and 0.500 (no further call): a live shadow run follows the decider and ends where it fires, so what the gate would have asked after skipping that loop was not observed (1 question).",
   );
   assert.equal(figures.addedLoops.pessimistic.value, 2 / 3);
   assert.equal(figures.addedLoops.optimistic.value, 1 / 3);
