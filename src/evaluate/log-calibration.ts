@@ -1,4 +1,5 @@
 import type { Profile } from '../../runtime/index.js';
+import { InputError } from '../core/errors.js';
 import { sha256 } from '../core/hash.js';
 import { DATASET_SENTENCES } from '../core/sentences.js';
 import type { JoinedRuns } from './join-runs.js';
@@ -23,9 +24,10 @@ export interface LoggedRuns {
   warnings: string[];
 }
 
-/** Logs of one name are one dataset. No gold labels stand in a log, so there is no coverage safety; agent and corpus are the host's own affair. */
+/** Logs of one name are one dataset. Throws InputError where none of its questions ran in shadow to its end. No gold labels stand in a log, so there is no coverage safety; agent and corpus are the host's own affair. */
 export function loggedRuns(traffic: readonly GateTraffic[]): LoggedRuns {
   const runs = joinShadowRuns(traffic.map(({ log, name }) => shadowRun(log, name)));
+  for (const run of runs) refuseEmpty(run);
   const { settings } = traffic[0] as GateTraffic;
   const joined: JoinedRuns = {
     datasets: runs.map((run) => {
@@ -76,6 +78,14 @@ export function fromLog(runs: readonly ShadowRun[], tau: number): NonNullable<Pr
     unseen: runs.reduce((sum, run) => sum + run.questions.filter((one) => isOpen(one, tau)).length, 0),
     call_cut: { pessimistic: cutOf(runs, tau, 'pessimistic'), optimistic: cutOf(runs, tau, 'optimistic') },
   };
+}
+
+function refuseEmpty({ name, questions, sessions, excluded }: ShadowRun): void {
+  if (questions.length > 0) return;
+  const reasons = Object.entries(excluded).flatMap(([reason, count]) => (count > 0 ? [`${count} ${reason}`] : []));
+  throw new InputError(
+    `${name}: none of its ${sessions} questions ran in shadow to its end${reasons.length > 0 ? ` (${reasons.join(', ')})` : ''}, so nothing says which τ agrees`,
+  );
 }
 
 /** 1 − gated calls / always-verify's, summed over all questions. */

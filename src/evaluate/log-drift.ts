@@ -9,7 +9,7 @@ export interface LogDrift {
   alpha: number;
   questions: number;
   alarmAt: number | null;
-  /** log10 of the capital after each question. */
+  /** log10 of the capital after each question, to three digits. */
   path: number[];
 }
 
@@ -33,7 +33,7 @@ export function logDrift(
       let state: DriftState = createDrift(reference, options);
       const path = margins.map((margin) => {
         state = observeDrift(state, margin);
-        return state.logCapital / Math.LN10;
+        return Math.round((state.logCapital / Math.LN10) * 1000) / 1000;
       });
       return [{ name, dataset, alpha: state.alpha, questions: margins.length, alarmAt: state.alarmAt, path }];
     });

@@ -105,6 +105,12 @@ test('logs of other gates, runs beside logs, flags that a log answers, and wrong
     await refused(['report', 'x', '--profile', 'p']),
     'hopgate: --profile: is about the logs of --from-log, and none is given\n',
   );
+  const enforced = join(folder, 'enforced.jsonl');
+  await writeFile(enforced, (await readFile(log, 'utf8')).replaceAll('"mode":"shadow","run_on"', '"mode":"enforce","run_on"'));
+  assert.equal(
+    await refused(['calibrate', '--from-log', enforced]),
+    'hopgate: enforced: none of its 60 questions ran in shadow to its end (60 enforced), so nothing says which τ agrees\n',
+  );
   const copy = join(folder, 'copy.jsonl');
   await writeFile(copy, await readFile(log));
   assert.equal(
