@@ -231,6 +231,7 @@ export function openSession(gate: SessionGate, start: SessionStart): GateSession
     id,
     question,
     mode,
+    bounds,
     get stoppedBy() {
       ledger.hasStopped();
       return ledger.stoppedBy;

@@ -1,5 +1,6 @@
 import type { AskedBecause, Bound, GateEnd, GateMode, StoppedBy } from '../../src/core/gate-log.js';
 import type { RetrievedSentence } from '../../src/core/trajectories.js';
+import type { Bounds } from './bounds.js';
 import type { Evidence } from './evidence.js';
 
 /** What the gate and its decider say after one search. */
@@ -52,6 +53,7 @@ export interface GateSession {
   readonly id: string;
   readonly question: string;
   readonly mode: GateMode;
+  readonly bounds: Readonly<Bounds>;
   /** What ended the run; null while it goes on. A bound on time is noticed when this is read. */
   readonly stoppedBy: StoppedBy | null;
   readonly bound: Bound | null;
