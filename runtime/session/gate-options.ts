@@ -8,13 +8,13 @@ import type { Encoder } from '../encoders/encoder.js';
 import type { Drafter } from '../gate/drafter.js';
 import type { Aggregation } from '../gate/margin.js';
 import type { Profile } from '../gate/profile.js';
-import type { Bounds } from './bounds.js';
+import type { GivenBounds } from './bounds.js';
 import type { GateLogSink } from './gate-log-file.js';
 import type { SharedEncoderOptions } from './shared-encoder.js';
 
 /** A claim as a host gives it: its text, or as much of a hop claim as is known. */
-export type ClaimInput =
-  string | (Partial<Omit<Claim, 'question_id' | 'row' | 'question' | 'claim' | 'source'>> & { expected_claim: string });
+export type ClaimInput = string | ({ [field in GivenField]?: Claim[field] | undefined } & { expected_claim: string });
+type GivenField = 'page' | 'expected_target' | 'role' | 'answer_type' | 'subquestion';
 
 export interface ClaimsOption {
   /** Where the claims come from; a threshold belongs to it. */
@@ -59,7 +59,7 @@ export interface GateOptions {
   decider: LiveDecider | HostDecider | 'host';
   /** `shadow`: always called, only watched. `enforce`: the gate's skips are not called. */
   mode: GateMode;
-  bounds?: Partial<Bounds> | undefined;
+  bounds?: GivenBounds | undefined;
   /** Default `continue`: the loop counts as not covered, the run goes on, the failure is counted. */
   onError?: OnError | undefined;
   /** Milliseconds that a decider call (with the claims it needs) may take. Default 60,000. */
@@ -103,7 +103,7 @@ export interface OpenOptions {
   /** The host's own id of the question, for the log. */
   questionId?: string | undefined;
   /** This question's bounds, over the gate's. */
-  bounds?: Partial<Bounds> | undefined;
+  bounds?: GivenBounds | undefined;
   /** This question's claims, in place of the gate's maker. */
   claims?: readonly ClaimInput[] | undefined;
   /** The host goes on to the end of its budget whatever the decider says, so that a shadow log has every loop. Shadow only. Default false. */

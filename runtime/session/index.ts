@@ -1,4 +1,4 @@
-export { type Bounds, DEFAULT_BOUNDS, type WorstCase, boundsOf, worstCase } from './bounds.js';
+export { type Bounds, DEFAULT_BOUNDS, type GivenBounds, type WorstCase, boundsOf, worstCase } from './bounds.js';
 export { type StopCondition, allOf, anyOf, covered, not, stepsAtLeast, stopped, tokensAtLeast } from './conditions.js';
 export { type Gate, createGate } from './create-gate.js';
 export { type Evidence, type EvidenceItem, MAX_EVIDENCE_CHARACTERS } from './evidence.js';

@@ -143,7 +143,7 @@ export function openSession(gate: SessionGate, start: SessionStart): GateSession
     return audited ? { asked: true, because: 'audit' } : { asked: false, because: 'gate' };
   };
 
-  const observe = async (evidence: Evidence, { query = '', subAnswer = null, signal }: ObserveOptions): Promise<Observation> => {
+  const observe = async (evidence: Evidence, { query = '', subAnswer = null, onMargin, signal }: ObserveOptions): Promise<Observation> => {
     signal?.throwIfAborted();
     settleWaiting();
     if (ledger.hasStopped()) return observation({ covered: ledger.stoppedBy === 'covered' ? true : null });
@@ -178,6 +178,7 @@ export function openSession(gate: SessionGate, start: SessionStart): GateSession
       if (onError !== 'continue') return settle({ ...step, asked: false }, { ...UNASKED, error: { stage: 'encoder', reason: failure } });
       ledger.unmeasured(failure);
     }
+    onMargin?.({ loop, margin: state, perClaim: step.per_claim });
     return step.asked ? ask(step, signal) : skip(step);
   };
 

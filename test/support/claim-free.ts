@@ -70,7 +70,7 @@ export async function checkClaimFree(
       assert.equal(end.stopped_by, stoppedBy === 'decider' ? 'covered' : 'maxSteps', place);
       for (const { loop, margin, asked, covered } of loops) {
         assert.equal(margin, question.margins[loop - 1], `${place}, loop ${loop}`);
-        assert.equal(asked, (margin as number) <= profile.tau, `${place}, loop ${loop}`);
+        assert.equal(asked, margin !== null && margin <= profile.tau, `${place}, loop ${loop}`);
         if (asked) assert.equal(covered, question.fires[loop - 1], `${place}, loop ${loop}`);
       }
       // Claims at the first call, and none without a call.

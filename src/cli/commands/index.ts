@@ -30,6 +30,7 @@ const COMMANDS = {
   explain: async () => (await import('./explain.js')).explain,
   replay: async () => (await import('./replay.js')).replay,
   trial: async () => (await import('./trial.js')).trial,
+  serve: async () => (await import('./serve.js')).serve,
   report: async () => (await import('./report.js')).report,
 } as const satisfies { [name: string]: () => Promise<Command> };
 

@@ -22,7 +22,7 @@ test('P90: conditions are joined by any, all and not, asked in order, and no fur
 test('what a session knows of itself is a condition', async () => {
   const session = await scriptedGate(() => true).gate.open('Who?');
   const known = async (): Promise<boolean[]> =>
-    Promise.all([stopped, covered, stepsAtLeast(1), tokensAtLeast(10)].map((one) => one(session)));
+    Promise.all([stopped, covered, stepsAtLeast(1), tokensAtLeast(10)].map(async (one) => one(session)));
   assert.deepEqual(await known(), [false, false, false, false]);
   session.spend(10);
   await session.observe(['1,1,0']);

@@ -1,0 +1,90 @@
+import {
+  type Hypothesis,
+  type LiveDecider,
+  type Policy,
+  liveHeadDecider,
+  liveJudgeDecider,
+  liveNliDecider,
+  liveSmallDecider,
+  liveVerifierDecider,
+  openHead,
+  openNliModel,
+  openSmallVerifier,
+  readSmallVerifier,
+} from '../../runtime/index.js';
+import { InputError } from '../core/errors.js';
+import type { JudgeReads } from '../prompts/index.js';
+import type { CommonFlags, Terminal } from './command.js';
+import { encoderOf } from './encoder-flags.js';
+import { type LlmFlags, openModel } from './llm-flags.js';
+import { numberIn, wholeNumber } from './number-flags.js';
+import { type VerifierFlags, verifierOf } from './verifier-flags.js';
+
+/** Deciders that can be asked in a running agent; `host`: the agent asks its own. */
+export const LIVE_DECIDERS = ['host', 'small', 'verifier', 'judge', 'nli', 'stoprag', 'simrag'] as const;
+export type LiveDeciderName = (typeof LIVE_DECIDERS)[number];
+
+export interface LiveDeciderFlags extends VerifierFlags, LlmFlags {
+  decider: LiveDeciderName;
+  model?: string;
+  threshold?: number;
+  'judge-reads'?: JudgeReads;
+  'allow-wrong-polarity'?: boolean;
+  hypothesis?: Hypothesis;
+}
+
+/** Opens the decider that the flags name; what it opened is added to `opened`, for the caller to close. Throws InputError. */
+export async function liveDecider(
+  flags: LiveDeciderFlags & CommonFlags,
+  { policy, opened, terminal }: { policy: Policy; opened: { close(): Promise<void> }[]; terminal: Terminal },
+): Promise<LiveDecider | 'host'> {
+  const threshold = flags.threshold === undefined ? undefined : numberIn('threshold', flags.threshold, [Number.MIN_VALUE, 1]);
+  const { provider } = flags;
+  const threads = flags.threads === undefined ? undefined : wholeNumber('threads', flags.threads);
+  switch (flags.decider) {
+    case 'host':
+      return 'host';
+    case 'small': {
+      const model = modelOf(flags, 'the folder of a small verifier');
+      const { details } = await readSmallVerifier(model);
+      // The flags name the margin's encoder; the small verifier reads the one that it was trained on.
+      const encoder = await encoderOf({ ...flags, encoder: undefined, 'encoder-url': undefined }, details.encoder.name);
+      opened.push(encoder);
+      const verifier = await openSmallVerifier(model, encoder);
+      opened.push(verifier);
+      return liveSmallDecider(verifier, { policy });
+    }
+    case 'verifier': {
+      const verifier = await verifierOf(flags, modelOf(flags, 'the folder or name of a verifier'), terminal);
+      opened.push(verifier);
+      return liveVerifierDecider(verifier, { policy, ...(flags.server !== undefined && { lookAhead: Number.MAX_SAFE_INTEGER }) });
+    }
+    case 'judge': {
+      const model = await openModel(flags, terminal);
+      opened.push(model);
+      const judge = liveJudgeDecider(model, {
+        threshold,
+        reads: flags['judge-reads'] ?? 'sentences',
+        allowWrongPolarity: flags['allow-wrong-polarity'],
+      });
+      for (const warning of (await judge.prepare()).warnings) terminal.warn(warning);
+      return judge;
+    }
+    case 'nli': {
+      const model = await openNliModel(modelOf(flags, 'the folder of a sequence classifier'), { provider, threads });
+      opened.push(model);
+      return liveNliDecider(model, { threshold, hypothesis: flags.hypothesis, policy });
+    }
+    case 'stoprag':
+    case 'simrag': {
+      const head = await openHead(modelOf(flags, 'the export folder of a trained head'), flags.decider, { provider, threads });
+      opened.push(head);
+      return liveHeadDecider(head, { threshold });
+    }
+  }
+}
+
+function modelOf({ model, decider }: LiveDeciderFlags, expected: string): string {
+  if (model === undefined) throw new InputError(`--model: expected ${expected} for --decider ${decider}`);
+  return model;
+}
