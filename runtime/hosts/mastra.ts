@@ -10,7 +10,7 @@ export { EmptyAnswerError, GateDeciderError } from '../session/gate-errors.js';
 
 /** What is read of what `agent.generate` returns, and of `getFullOutput()` of a stream. */
 export interface AgentResult {
-  readonly steps: readonly Step[];
+  readonly steps: readonly Pick<Step, 'text' | 'content' | 'usage'>[];
   readonly finishReason?: string | undefined;
   readonly error?: unknown;
 }
@@ -139,7 +139,7 @@ async function ended<R extends AgentResult>(session: GateSession, loop: StepLoop
 }
 
 /** A tool call without a result: that of a client's tool, or of one that waits for approval. */
-function isWaiting(step: Step | undefined): boolean {
+function isWaiting(step: Pick<Step, 'content'> | undefined): boolean {
   const content = step?.content ?? [];
   const settled = new Set(content.filter(({ type }) => type === 'tool-result' || type === 'tool-error').map((one) => one.toolCallId));
   return content.some(({ type, toolCallId }) => type === 'tool-call' && !settled.has(toolCallId));

@@ -19,8 +19,8 @@ export interface ModelRequest {
   tools: boolean;
 }
 
-/** What the model says: searches, all in one step, or a text (which may be empty). */
-export type Turn = { search: readonly string[] } | { text: string };
+/** What the model says: searches (or calls of another tool, with the same input), all in one step, or a text (which may be empty). */
+export type Turn = { search: readonly string[]; call?: string } | { text: string };
 
 export type Model = (request: ModelRequest, at: number) => Turn;
 

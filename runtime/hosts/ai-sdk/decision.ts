@@ -1,7 +1,11 @@
-import { hopClaims } from '../../session/claims.js';
+import type { Claim } from '../../../src/core/claims.js';
 import { InputError } from '../../../src/core/errors.js';
 import type { Json } from '../../../src/core/manifest.js';
+import type { RetrievedSentence } from '../../../src/core/trajectories.js';
 import { type LiveDecider, functionDecider } from '../../deciders/live.js';
+import { hopClaims } from '../../session/claims.js';
+import { evidenceStore } from '../../session/evidence.js';
+import type { ClaimInput } from '../../session/gate-options.js';
 
 /** ai 7's decision model (`Experimental_DecisionModelV4`), as far as it is used here. */
 export interface DecisionModel {
@@ -23,10 +27,13 @@ interface Usage {
   outputTokens?: number;
 }
 
+/** What a verifier reads of a claim. */
+type DecisionClaim = Pick<Claim, 'expected_claim' | 'page' | 'expected_target' | 'role' | 'answer_type'>;
+
 /** ai 7's `experimental_decide`, as far as it is used here. */
 export type DecideFunction<M> = (options: {
   model: M;
-  state: { question: string; claims: string[]; evidence: { title: string; text: string }[] };
+  state: { question: string; claims: DecisionClaim[]; evidence: { title: string; text: string }[] };
   questions: { covered: { type: 'boolean'; instructions: string; criteria: { true: string; false: string } } };
   abortSignal?: AbortSignal;
 }) => PromiseLike<{
@@ -63,7 +70,7 @@ export function decisionDecider<M>(
       const evidence = loops.flatMap(({ sentences }) => sentences.map(({ title, text }) => ({ title, text })));
       const { answers, usage } = await decide({
         model,
-        state: { question, claims: (claims ?? []).map(({ expected_claim: text }) => text), evidence },
+        state: { question, claims: (claims ?? []).map(decisionClaim), evidence },
         questions: { covered: { type: 'boolean', instructions: INSTRUCTIONS, criteria: CRITERIA } },
         ...(signal && { abortSignal: signal }),
       });
@@ -76,7 +83,7 @@ export function decisionDecider<M>(
 
 /**
  * A decider of ours, such as the trained verifier, as a decision model of ai 7, for `experimental_decide` and its registries and telemetry. Its state
- * is one JSON part `{ question, claims?: string[], evidence: { title?, text }[] }`; it answers the boolean questions `covered` and, where the
+ * is one JSON part `{ question, claims?, evidence: { title?, text }[] }`, its claims as a session is given them; it answers the boolean questions `covered` and, where the
  * decider rules claim by claim, `claim_1` to `claim_n`. A verdict without a probability is 0 or 1.
  *
  * Throws InputError for another state or question.
@@ -96,8 +103,7 @@ export function verifierModel(decider: LiveDecider): DecisionModel {
         question,
         claims: decider.readsClaims ? hopClaims(claims, { id: 'decision', question, source: 'generated' }) : null,
       });
-      const sentences = evidence.map(({ title = '', text }, sentence) => ({ page: 0, sentence, title, text, score: 0 }));
-      const verdict = await session.call([{ loop: 1, query: question, subAnswer: null, sentences }], { signal: abortSignal });
+      const verdict = await session.call([{ loop: 1, query: question, subAnswer: null, sentences: evidence }], { signal: abortSignal });
       const answers = Object.keys(questions).map((id) => {
         const claim = /^claim_([1-9]\d*)$/.exec(id)?.[1];
         const matched = claim === undefined ? undefined : verdict.matched?.[Number(claim) - 1];
@@ -113,21 +119,15 @@ export function verifierModel(decider: LiveDecider): DecisionModel {
   };
 }
 
-function stateOf(parts: DecisionCall['state']): { question: string; claims: string[]; evidence: { title?: string; text: string }[] } {
+function decisionClaim({ expected_claim, page, expected_target, role, answer_type }: Claim): DecisionClaim {
+  return { expected_claim, page, expected_target, role, answer_type };
+}
+
+function stateOf(parts: DecisionCall['state']): { question: string; claims: ClaimInput[]; evidence: RetrievedSentence[] } {
   const [part] = parts as readonly { type: string; value?: unknown }[];
-  const {
-    question,
-    claims = [],
-    evidence,
-  } = (parts.length === 1 && part?.type === 'json' ? part.value : {}) as { [field: string]: unknown };
-  const isText = (value: unknown): value is string => typeof value === 'string';
-  const sentences = Array.isArray(evidence) ? (evidence as { title?: unknown; text?: unknown }[]) : [{}];
-  if (
-    !isText(question) ||
-    !Array.isArray(claims) ||
-    !claims.every(isText) ||
-    !sentences.every(({ title = '', text }) => isText(title) && isText(text))
-  )
-    throw new InputError('state: expected one object { question, claims?: string[], evidence: { title?, text }[] }');
-  return { question, claims, evidence: sentences as { title?: string; text: string }[] };
+  const value = (parts.length === 1 && part?.type === 'json' ? part.value : {}) as { [field: string]: unknown };
+  const { question, claims = [], evidence } = value;
+  if (typeof question !== 'string' || !Array.isArray(claims) || !Array.isArray(evidence))
+    throw new InputError('state: expected one object { question, claims?, evidence: { title?, text }[] }');
+  return { question, claims, evidence: evidenceStore(() => undefined).add(evidence) };
 }

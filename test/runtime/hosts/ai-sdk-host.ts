@@ -39,7 +39,7 @@ export async function openAi(packages: HostPackages, mock: string): Promise<{ ai
           : turn.search.map((query, nth) => ({
               type: 'tool-call',
               toolCallId: `call-${at}-${nth}`,
-              toolName: 'search',
+              toolName: turn.call ?? 'search',
               input: JSON.stringify({ query }),
             }));
       return { content, searches: 'search' in turn };

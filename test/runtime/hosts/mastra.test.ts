@@ -61,7 +61,7 @@ function mockModel(Mock: new (config: object) => object, model: Model): object {
     const content = turn.search.map((query, nth) => ({
       type: 'tool-call',
       toolCallId: `call-${at}-${nth}`,
-      toolName: 'search',
+      toolName: turn.call ?? 'search',
       input: JSON.stringify({ query }),
     }));
     return { content, finishReason: 'tool-calls' };
