@@ -31,6 +31,9 @@ export interface GraphSteps {
   once: number;
 }
 
+/** Where no limit is given, the host's stands far behind ours, for what may go round in circles beside the agent. */
+const SAFE_TURNS = 1000;
+
 interface Config {
   recursionLimit?: number | undefined;
 }
@@ -63,9 +66,11 @@ export async function invokeToAnswer<R>(
 
 function limitOf(session: GateSession, { turn, answer, once }: GraphSteps, given: number | undefined): number {
   const { maxSteps } = session.bounds;
-  if (given === undefined) return turn * (mostTurns(session, undefined) + 1) + answer + once;
+  // The host wants one more than it takes.
+  const beside = answer + once + 1;
+  if (given === undefined) return turn * Math.max(mostTurns(session, undefined), SAFE_TURNS) + beside;
   if (maxSteps === null) return given;
-  const needed = turn * maxSteps + answer + once;
+  const needed = turn * maxSteps + beside;
   if (given < needed)
     throw new InputError(
       `recursionLimit: got ${given}, expected at least ${needed}, or none: the host would end the run before its ${maxSteps} searches (maxSteps) and the answer`,

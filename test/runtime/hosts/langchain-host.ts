@@ -1,11 +1,11 @@
 import { type CoverageSettings, coverageMiddleware, invokeWithCoverageStop } from '../../../runtime/hosts/langchain.js';
 import type { HostUnderTest } from '../../support/host-matrix.js';
 import type { HostPackages } from '../../support/host-packages.js';
-import { type Core, type Message, TOKENS_OF_REQUEST, openCore, searchTool } from './chat-model.js';
+import { type Message, TOKENS_OF_REQUEST, openCore, searchTool } from './chat-model.js';
+import type { LangGraph } from './langgraph-host.js';
 
 /** What the tests use of langchain. */
-export interface LangChain {
-  core: Core;
+export interface LangChain extends Pick<LangGraph, 'core' | 'MemorySaver' | 'interrupt' | 'Command'> {
   createAgent: (options: object) => Agent;
   createMiddleware: (hooks: object) => object;
 }
@@ -17,12 +17,17 @@ export interface Agent {
 
 export async function openLangChain(packages: HostPackages): Promise<LangChain> {
   const core = await openCore(packages);
-  return { ...(await packages.load<LangChain>('langchain')), core };
+  const { MemorySaver, interrupt, Command } = await packages.load<LangGraph>('@langchain/langgraph');
+  return { ...(await packages.load<LangChain>('langchain')), MemorySaver, interrupt, Command, core };
 }
 
 export function langChainHost(
   { core, createAgent, createMiddleware }: LangChain,
-  { settings, version = 'v2' }: { settings?: CoverageSettings; version?: 'v1' | 'v2' } = {},
+  {
+    settings,
+    version = 'v2',
+    others = (own) => [own],
+  }: { settings?: CoverageSettings; version?: 'v1' | 'v2'; others?: (own: object) => readonly object[] } = {},
 ): HostUnderTest {
   return {
     tokensOfRequest: TOKENS_OF_REQUEST,
@@ -30,7 +35,7 @@ export function langChainHost(
       const agent = createAgent({
         model: core.chatModel(model),
         tools: [searchTool(core, search)],
-        middleware: [createMiddleware(coverageMiddleware(session, settings))],
+        middleware: others(createMiddleware(coverageMiddleware(session, settings))),
         version,
       });
       return invokeWithCoverageStop(agent, { messages: [new core.HumanMessage(question)] }, session);

@@ -22,7 +22,7 @@ export interface LangGraph {
   StateGraph: new (state: unknown) => Graph;
   MessagesAnnotation: unknown;
   MemorySaver: new () => object;
-  Annotation: { Root: (fields: object) => unknown } & ((field: object) => unknown);
+  Annotation: { Root: (fields: object) => unknown } & (() => unknown);
   interrupt: (value: unknown) => unknown;
   Command: new (fields: object) => object;
 }
