@@ -6,7 +6,7 @@ import { testHome } from '../support/encoder-cache.js';
 import { hostPackagesOrSkip } from '../support/host-packages.js';
 import { repositoryRoot } from '../support/root.js';
 
-const HOSTS = ['ai-sdk-6', 'ai-sdk-7', 'mastra'];
+const HOSTS = ['ai-sdk-6', 'ai-sdk-7', 'langchain', 'langgraph', 'mastra'];
 
 /** What an agent of the examples prints: its mock model goes on searching while it may, so only coverage ends it. */
 const PRINTED =
