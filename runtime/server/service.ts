@@ -90,7 +90,9 @@ export function openService({ gate, limits: given = {}, clock = Date.now }: Serv
   const limits = { ...DEFAULT_LIMITS, ...given };
   const sessions = new Map<string, Entry>();
   const ended = new LRUCache<string, EndReply>({ max: REMEMBERED });
-  let opening = 0;
+  /** Claims and their vectors take time, in which the same request may come again: it must not open a second session, nor be logged twice. */
+  const opening = new Map<string, { request: string; reply: Promise<SessionReply> }>();
+  let underWay = 0;
   let draining = false;
 
   const entryOf = (id: string): Entry => {
@@ -129,6 +131,29 @@ export function openService({ gate, limits: given = {}, clock = Date.now }: Serv
     }
   };
 
+  const opened = async (request: OpenRequest, digest: string): Promise<SessionReply> => {
+    const { session: id, question, question_id: questionId, claims, bounds } = request;
+    try {
+      const session = await gate.open(question, { id, questionId, claims, bounds });
+      const now = clock();
+      const entry: Entry = {
+        session,
+        request: digest,
+        questionId: questionId ?? null,
+        opened: now,
+        used: now,
+        waiting: 0,
+        steps: 0,
+        lastStep: undefined,
+        lastVerdict: undefined,
+      };
+      sessions.set(session.id, entry);
+      return sessionReply(entry);
+    } catch (error) {
+      throw asServiceError(error);
+    }
+  };
+
   const service: Service = {
     gate,
     open: {
@@ -139,43 +164,27 @@ export function openService({ gate, limits: given = {}, clock = Date.now }: Serv
     openSession: async (request) => {
       if (draining) throw new ServiceError('shutting_down', 'the service is shutting down', { retryAfter: 5 });
       const digest = digestOf(request);
-      const { session: id, question, question_id: questionId, claims, bounds } = request;
-      const known = id === undefined ? undefined : sessions.get(id);
+      const { session: id } = request;
+      const known = id === undefined ? undefined : (sessions.get(id) ?? opening.get(id));
       if (known) {
-        if (known.request === digest) return sessionReply(known);
+        if (known.request === digest) return 'reply' in known ? known.reply : sessionReply(known);
         throw new ServiceError('session_exists', `session ${id}: is open with another question or other bounds`, { field: 'session' });
       }
       if (id !== undefined && ended.has(id))
         throw new ServiceError('session_exists', `session ${id}: was used before, expected a new id`, { field: 'session' });
-      if (sessions.size + opening >= limits.maxSessions) {
+      if (sessions.size + underWay >= limits.maxSessions) {
         service.sweep();
-        if (sessions.size + opening >= limits.maxSessions)
+        if (sessions.size + underWay >= limits.maxSessions)
           throw new ServiceError('too_many_sessions', `${limits.maxSessions} sessions are open, the most that may be`, { retryAfter: 5 });
       }
-      opening++;
+      underWay++;
+      const reply = opened(request, digest);
+      if (id !== undefined) opening.set(id, { request: digest, reply });
       try {
-        const session = await gate.open(question, { id, questionId, claims, bounds });
-        const now = clock();
-        const entry: Entry = {
-          session,
-          request: digest,
-          questionId: questionId ?? null,
-          opened: now,
-          used: now,
-          waiting: 0,
-          steps: 0,
-          lastStep: undefined,
-          lastVerdict: undefined,
-        };
-        const twin = sessions.get(session.id);
-        if (twin?.request === digest) return sessionReply(twin);
-        if (twin) throw new ServiceError('session_exists', `session ${session.id}: is open with another question`, { field: 'session' });
-        sessions.set(session.id, entry);
-        return sessionReply(entry);
-      } catch (error) {
-        throw asServiceError(error);
+        return await reply;
       } finally {
-        opening--;
+        underWay--;
+        if (id !== undefined) opening.delete(id);
       }
     },
     observe: (id, request, { signal, onMargin } = {}) => {
