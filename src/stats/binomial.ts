@@ -24,6 +24,12 @@ export function binomialAtLeast(k: number, law: BinomialLaw): number {
   return Math.exp(logBinomialAtLeast(k, law));
 }
 
+/** P(X = k): the probability of this one outcome; 0 outside 0 … n. */
+export function binomialAt(k: number, { n, p }: BinomialLaw): number {
+  checkArguments(k, n, p);
+  return k < 0 || k > n ? 0 : Math.exp(logProbability(k, { n, p, failure: 1 - p }));
+}
+
 /** ln P(X ≤ k), for tails below 1e-308; −Infinity where k < 0. */
 export function logBinomialAtMost(k: number, { n, p }: BinomialLaw): number {
   checkArguments(k, n, p);

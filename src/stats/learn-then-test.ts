@@ -1,4 +1,5 @@
 import { checkCount, checkOpenShare } from './argument-checks.js';
+import { fewestCertifying } from './binomial-selection.js';
 import { binomialAtLeast } from './binomial.js';
 
 export interface LearnThenTestOptions {
@@ -54,18 +55,6 @@ export function learnThenTest({ agreeing, n, bar, delta }: LearnThenTestOptions)
     agreeingNeeded,
     questionsNeeded: fewestQuestions(bar, delta),
   };
-}
-
-/** The tail falls as the count rises, so the border is found by halving. */
-function fewestCertifying(n: number, bar: number, delta: number): number {
-  let failing = -1;
-  let passing = n + 1;
-  while (passing - failing > 1) {
-    const middle = Math.floor((failing + passing) / 2);
-    if (binomialAtLeast(middle, { n, p: bar }) <= delta) passing = middle;
-    else failing = middle;
-  }
-  return passing;
 }
 
 /** With n questions that all agree p = bar^n; the logarithms may round to the wrong side of an integer, so their neighbours are tried. */

@@ -1,6 +1,7 @@
 import { checkPositive } from './argument-checks.js';
 import { pAbove, pBelow, percentileInterval, type Bootstrap } from './bootstrap-interval.js';
 import { normalCdf, normalQuantile } from './distributions.js';
+import { SENSITIVITY_MARGINS } from './non-inferiority.js';
 import type { Interval } from './wilson.js';
 
 export interface EquivalenceOptions {
@@ -63,6 +64,14 @@ export function bootstrapTost(difference: Bootstrap, { margin, level = 0.05 }: E
   const pUpper = pBelow(margin, difference);
   const equivalent = low > -margin && high < margin;
   return { p: Math.max(pLower, pUpper), pLower, pUpper, low, high, equivalent, degenerate: difference.degenerate };
+}
+
+/** `bootstrapTost` at several margins, in the order given (1, 1.5 and 2 points by default), each verdict beside its margin. */
+export function bootstrapTostAt(
+  difference: Bootstrap,
+  { margins = SENSITIVITY_MARGINS, level = 0.05 }: { margins?: readonly number[]; level?: number } = {},
+): (Equivalence & { margin: number })[] {
+  return margins.map((margin) => ({ margin, ...bootstrapTost(difference, { margin, level }) }));
 }
 
 function checkLimits(margin: number, level: number): void {

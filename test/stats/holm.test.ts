@@ -3,7 +3,7 @@ import { test } from 'node:test';
 
 import * as fc from 'fast-check';
 
-import { holm, holmFamily } from '../../src/stats/index.js';
+import { holm, holmCells, holmFamily } from '../../src/stats/index.js';
 
 const pValues = fc.array(fc.double({ min: 0, max: 1, noNaN: true }), { minLength: 1, maxLength: 12 });
 
@@ -51,6 +51,34 @@ test('a family leaves degenerate cells out of its size and names them', () => {
     ],
     leftOut: ['Bamboogle'],
   });
+});
+
+test('a cell passes where both its endpoints reject, and is not judged where one was left out', () => {
+  // HALT's rule: non-inferiority and loops. A family of five: 0.004·5, 0.006·4, 0.008·3, 0.02·2, then 0.2.
+  const { family, cells } = holmCells([
+    { cell: '2Wiki', endpoint: 'NI', p: 0.004 },
+    { cell: '2Wiki', endpoint: 'loops', p: 0.006 },
+    { cell: 'HotpotQA', endpoint: 'NI', p: 0.2 },
+    { cell: 'HotpotQA', endpoint: 'loops', p: 0.008 },
+    { cell: 'MuSiQue', endpoint: 'NI', p: Number.NaN, degenerate: true },
+    { cell: 'MuSiQue', endpoint: 'loops', p: 0.02 },
+  ]);
+  assert.deepEqual(cells, [
+    { cell: '2Wiki', passes: true },
+    { cell: 'HotpotQA', passes: false },
+    { cell: 'MuSiQue', passes: null },
+  ]);
+  assert.deepEqual(family.leftOut, ['MuSiQue, NI']);
+  assert.deepEqual(
+    family.tests.map(({ name, rejected }) => [name, rejected]),
+    [
+      ['2Wiki, NI', true],
+      ['2Wiki, loops', true],
+      ['HotpotQA, NI', false],
+      ['HotpotQA, loops', true],
+      ['MuSiQue, loops', true],
+    ],
+  );
 });
 
 test('a p-value that is none is refused by place', () => {
