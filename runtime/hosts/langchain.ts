@@ -58,7 +58,8 @@ export interface CoverageHooks {
  * The gate as a middleware of `createAgent`: `createMiddleware(coverageMiddleware(session))`. Searches run in the session's turn and none once it has
  * stopped; the stop leads into a last request with tools off that asks for the answer, once more where it brought none. A model that ends before
  * coverage is told to go on (`forceContinue`), by a jump to it. No jump to the end is made, since that skips the `afterAgent` hooks of others (known
- * fault P86). Hooks of others `beforeModel` do not run before the request behind the continue message (P85).
+ * fault P86). Hooks of others `beforeModel` do not run before the request behind the continue message (P85). An answer of the form that
+ * `responseFormat` asks for is taken as it comes, without that message.
  */
 export function coverageMiddleware(sessions: Sessions, settings: CoverageSettings = {}): CoverageHooks {
   const runOf = graphRuns(sessions, settings);
@@ -120,7 +121,7 @@ async function modelCall<R>(run: GraphRun, request: ModelRequest, { handler, set
   run.tell();
   const ask = async (changed: object): Promise<R & ChatMessage> => {
     const reply = (await handler(changed as never)) as R & ChatMessage;
-    run.took(reply);
+    run.took(isStructured(reply) ? ((reply as { messages?: readonly ChatMessage[] }).messages?.[0] ?? reply) : reply);
     return reply;
   };
   let tries = 0;
@@ -180,11 +181,9 @@ async function toolCall<R>(run: GraphRun, request: ToolRequest, { handler, setti
   }
 }
 
-/** An answer of the form that `responseFormat` asks for. */
+/** An answer of the form that `responseFormat` asks for; where it has another, the host hands on the call alone. */
 function isStructured(reply: ChatMessage): boolean {
-  if ('structuredResponse' in reply) return true;
-  const calls = callsOf(reply);
-  return calls.length > 0 && calls.every(({ name }) => name.startsWith('extract-'));
+  return 'structuredResponse' in reply;
 }
 
 /** The agent's graph: hooks before and behind each request to the model, and those that run once. */

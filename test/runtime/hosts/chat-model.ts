@@ -1,7 +1,10 @@
 import type { z as Zod } from 'zod';
 import type { Evidence } from '../../../runtime/index.js';
-import type { Model, ModelRequest } from '../../support/host-matrix.js';
+import type { ModelRequest, Turn } from '../../support/host-matrix.js';
 import type { HostPackages } from '../../support/host-packages.js';
+
+/** As the matrix has it, or a call of another tool. */
+export type AnyModel = (request: ModelRequest, at: number) => Turn | { call: string; args: object };
 
 /** Messages of the real @langchain/core, as far as the tests read them. */
 export interface Message {
@@ -16,7 +19,7 @@ export interface Core {
   HumanMessage: new (text: string) => Message;
   tool: (run: (input: never) => unknown, fields: object) => { name: string; invoke: (call: never) => Promise<unknown> };
   z: typeof Zod;
-  chatModel: (model: Model) => ChatModel;
+  chatModel: (model: AnyModel) => ChatModel;
 }
 
 export interface ChatModel {
@@ -36,10 +39,10 @@ export async function openCore(packages: HostPackages): Promise<Core> {
   const { z } = await packages.load<{ z: typeof Zod }>('zod');
 
   class ScriptedChatModel extends BaseChatModel {
-    readonly model: Model;
+    readonly model: AnyModel;
     at = 0;
 
-    constructor(model: Model) {
+    constructor(model: AnyModel) {
       super({});
       this.model = model;
     }
@@ -57,10 +60,7 @@ export async function openCore(packages: HostPackages): Promise<Core> {
       const turn = this.model(request, this.at++);
       const message = new AIMessage({
         content: 'text' in turn ? turn.text : '',
-        tool_calls:
-          'text' in turn
-            ? []
-            : turn.search.map((query, nth) => ({ name: 'search', args: { query }, id: `call-${this.at}-${nth}`, type: 'tool_call' })),
+        tool_calls: callsOf(turn).map((call, nth) => ({ ...call, id: `call-${this.at}-${nth}`, type: 'tool_call' })),
         usage_metadata: { input_tokens: 7, output_tokens: 3, total_tokens: TOKENS_OF_REQUEST },
       });
       return Promise.resolve({ generations: [{ text: message.text, message }] });
@@ -75,4 +75,10 @@ export function searchTool({ tool, z }: Core, search: (query: string) => Promise
     description: 'Searches the corpus.',
     schema: z.object({ query: z.string() }),
   });
+}
+
+function callsOf(turn: ReturnType<AnyModel>): { name: string; args: object }[] {
+  if ('text' in turn) return [];
+  if ('search' in turn) return turn.search.map((query) => ({ name: 'search', args: { query } }));
+  return [{ name: turn.call, args: turn.args }];
 }

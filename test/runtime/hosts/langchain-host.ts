@@ -8,6 +8,7 @@ import type { LangGraph } from './langgraph-host.js';
 export interface LangChain extends Pick<LangGraph, 'core' | 'MemorySaver' | 'interrupt' | 'Command'> {
   createAgent: (options: object) => Agent;
   createMiddleware: (hooks: object) => object;
+  toolStrategy: (schema: object) => object;
 }
 
 export interface Agent {

@@ -1,8 +1,10 @@
 import assert from 'node:assert/strict';
 import { type TestContext, test } from 'node:test';
-import { type CoverageSettings, coverageMiddleware, invokeWithCoverageStop } from '../../../runtime/hosts/langchain.js';
+import { type CoverageSettings, EmptyAnswerError, coverageMiddleware, invokeWithCoverageStop } from '../../../runtime/hosts/langchain.js';
 import { type HostUnderTest, hostMatrix, runHost } from '../../support/host-matrix.js';
 import { hostPackagesOrSkip } from '../../support/host-packages.js';
+import { scriptedGate } from '../../support/scripted-gate.js';
+import { searchTool } from './chat-model.js';
 import { type GraphHost, graphCases } from './graph-cases.js';
 import { type Agent, type LangChain, langChainHost, openLangChain } from './langchain-host.js';
 
@@ -88,4 +90,32 @@ test('LangChain.js: a provider that refuses a choice of no tool is asked by the 
     },
   });
   assert.deepEqual([ran.session.stoppedBy, ran.answer, ran.searches], ['covered', 'As found.', ['q']]);
+});
+
+test('LangChain.js: an answer of a given form is the answer; one of another form twice is none', async (t) => {
+  const host = await open(t);
+  if (!host) return;
+  const { core, createAgent, createMiddleware, toolStrategy } = host;
+  const run = async (answers: readonly object[]): Promise<{ place: unknown; requests: number; stoppedBy: unknown; tokens: number }> => {
+    const session = await scriptedGate(() => true, { mode: 'shadow' }).gate.open('Where?');
+    let requests = 0;
+    const agent = createAgent({
+      model: core.chatModel(() => (requests++ === 0 ? { search: ['q'] } : { call: 'place', args: answers[requests - 2] ?? {} })),
+      tools: [searchTool(core, () => Promise.resolve(['1,1,0']))],
+      middleware: [createMiddleware(coverageMiddleware(session))],
+      responseFormat: toolStrategy({
+        title: 'place',
+        type: 'object',
+        properties: { name: { type: 'string' } },
+        required: ['name'],
+      }),
+    });
+    const { result, stoppedBy } = await invokeWithCoverageStop(agent, { messages: [new core.HumanMessage('Where?')] }, session);
+    const { structuredResponse: place } = result as { structuredResponse?: unknown };
+    return { place, requests, stoppedBy, tokens: session.state.tokens };
+  };
+  const place = { name: 'Lyon' };
+  assert.deepEqual(await run([place]), { place, requests: 2, stoppedBy: 'covered', tokens: 20 });
+  assert.deepEqual(await run([{}, place]), { place, requests: 3, stoppedBy: 'covered', tokens: 30 });
+  await assert.rejects(run([{}, {}, place]), EmptyAnswerError);
 });
