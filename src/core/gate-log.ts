@@ -203,7 +203,7 @@ export interface GateLog {
  */
 export async function readGateLog(path: string): Promise<GateLog> {
   const log: GateLog = { gates: new Map(), sessions: [], drifts: [], torn: 0 };
-  const open = new Map<string, LoggedSession>();
+  const reading: Reading = { log, open: new Map(), processes: 0 };
   let broken: { line: number; text: string } | undefined;
   for await (const { line, text } of readLines(path)) {
     if (broken) {
@@ -216,7 +216,7 @@ export async function readGateLog(path: string): Promise<GateLog> {
       broken = { line, text };
       continue;
     }
-    takeEvent(log, open, parsedLine(gateEvent, text, { file: path, line }), { file: path, line });
+    takeEvent(reading, parsedLine(gateEvent, text, { file: path, line }), { file: path, line });
   }
   if (broken) log.torn++;
   return log;
@@ -225,15 +225,25 @@ export async function readGateLog(path: string): Promise<GateLog> {
 /** Groups events that are at hand into sessions. Throws InputError for an event of a session or gate that was never opened. */
 export function groupGateEvents(events: Iterable<GateEvent>): GateLog {
   const log: GateLog = { gates: new Map(), sessions: [], drifts: [], torn: 0 };
-  const open = new Map<string, LoggedSession>();
-  for (const event of events) takeEvent(log, open, event, {});
+  const reading: Reading = { log, open: new Map(), processes: 0 };
+  for (const event of events) takeEvent(reading, event, {});
   return log;
 }
 
-function takeEvent(log: GateLog, open: Map<string, LoggedSession>, event: GateEvent, place: { file?: string; line?: number }): void {
+interface Reading {
+  log: GateLog;
+  /** By id: what its next lines belong to, and how many headers there were when it was opened. */
+  open: Map<string, { session: LoggedSession; process: number }>;
+  /** Headers so far: each process writes one before anything else. */
+  processes: number;
+}
+
+function takeEvent(reading: Reading, event: GateEvent, place: { file?: string; line?: number }): void {
+  const { log, open } = reading;
   switch (event.event) {
     case 'gate':
       log.gates.set(event.gate, event);
+      reading.processes++;
       return;
     case 'drift':
       log.drifts.push(event);
@@ -241,14 +251,17 @@ function takeEvent(log: GateLog, open: Map<string, LoggedSession>, event: GateEv
     case 'open': {
       if (!log.gates.has(event.gate))
         throw new InputError(`gate ${event.gate}: no such header before this line`, { ...place, field: 'gate' });
-      if (open.has(event.session)) throw new InputError(`session ${event.session}: opened a second time`, { ...place, field: 'session' });
+      // A host that names its sessions itself takes a name again after a restart, or once the first has ended.
+      const before = open.get(event.session);
+      if (before?.session.end === null && before.process === reading.processes)
+        throw new InputError(`session ${event.session}: opened a second time`, { ...place, field: 'session' });
       const session: LoggedSession = { open: event, claims: null, loops: [], end: null };
-      open.set(event.session, session);
+      open.set(event.session, { session, process: reading.processes });
       log.sessions.push(session);
       return;
     }
     default: {
-      const session = open.get(event.session);
+      const session = open.get(event.session)?.session;
       if (!session) throw new InputError(`session ${event.session}: was not opened before this line`, { ...place, field: 'session' });
       if (session.end) throw new InputError(`session ${event.session}: has ended before this line`, { ...place, field: 'session' });
       if (event.event === 'claims') session.claims = event;

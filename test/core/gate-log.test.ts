@@ -63,3 +63,34 @@ test('a damaged line in the middle, an unknown field, an event of nobody and a l
   await refused(lines.toSpliced(loop, 1), /got loop 2 of session a, expected loop 1/);
   await refused(lines.toSpliced(0, 1), /no such header before this line/);
 });
+
+test('P88: a host that names its sessions itself may take a name again behind a restart and behind an end, and not while it is in use', async () => {
+  const path = await temporaryFile('gate.jsonl', '');
+  // Killed in the middle of session a: no end, and the next process knows nothing of it.
+  for (const loops of [1, 2]) {
+    const log = gateLogFile(path);
+    const session = await scriptedGate(() => false, { log }).gate.open('Who?', { id: 'a' });
+    for (let loop = 0; loop < loops; loop++) await session.observe([`${loop},1,0`]);
+    if (loops === 2) {
+      session.finish();
+      await scriptedGate(() => false, { log }).gate.open('Who?', { id: 'a' });
+    }
+    log.close();
+  }
+  const { sessions } = await readGateLog(path);
+  assert.deepEqual(
+    sessions.map(({ open, loops, end }) => [open.session, loops.length, end?.stopped_by ?? null]),
+    [
+      ['a', 1, null],
+      ['a', 2, 'hostFinished'],
+      ['a', 0, null],
+    ],
+  );
+  const text = await readFile(path, 'utf8');
+  const lines = text.trimEnd().split('\n');
+  const opening = lines.findLast((line) => line.startsWith('{"event":"open"')) as string;
+  await writeFile(path, `${text}${opening}\n`);
+  await assert.rejects(readGateLog(path), {
+    message: `${path}, line ${lines.length + 1}, field session: session a: opened a second time`,
+  });
+});
