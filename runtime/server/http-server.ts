@@ -77,20 +77,15 @@ export async function listen(service: Service, options: HttpOptions): Promise<Ht
   });
   const names = new Set([...LOOPBACK, host, bracketed(host), ...(options.allowedHosts ?? [])].map((name) => name.toLowerCase()));
   const wanted = token === undefined ? undefined : digest(token);
-  if (requestsPerMinute !== null)
-    await instance.register(rateLimit, {
-      max: requestsPerMinute,
-      timeWindow: 60_000,
-      allowList: (request) => FREE.has(pathOf(request)),
-      errorResponseBuilder: (_request, { ttl }) =>
-        new ServiceError('rate_limited', `more than ${requestsPerMinute} requests in a minute`, { retryAfter: Math.ceil(ttl / 1000) }),
-    });
+  const limited = requestsPerMinute === null ? undefined : await requestLimit(instance, requestsPerMinute);
   instance.addHook('onRequest', async (request) => {
     // Behind a name that was bound to this address by somebody else's page, the browser would send it here.
     if (isLoopback(host) && !names.has(hostName(request.headers.host)))
       throw new ServiceError('host_not_allowed', `host ${JSON.stringify(request.headers.host ?? '')}: is none of this service's names`, {
         field: 'host',
       });
+    // Before the token is looked at: it cannot be guessed faster than requests may be made.
+    await limited?.(request);
     if (wanted !== undefined && !FREE.has(pathOf(request)) && !authorised(request.headers.authorization, wanted))
       throw new ServiceError('unauthorized', 'expected a header authorization: Bearer with the token of this service', {
         field: 'authorization',
@@ -132,6 +127,18 @@ export async function listen(service: Service, options: HttpOptions): Promise<Ht
       await instance.close();
       clearTimeout(timer);
     },
+  };
+}
+
+/** Counts a request of its client's address. Throws ServiceError `rate_limited`. */
+async function requestLimit(instance: FastifyInstance, max: number): Promise<(request: FastifyRequest) => Promise<void>> {
+  // The plugin's own hook belongs to routes, which come behind every other check and leave out paths that there are not.
+  await instance.register(rateLimit, { global: false, max, timeWindow: 60_000 });
+  const counted = instance.createRateLimit({ allowList: (request) => FREE.has(pathOf(request)) });
+  return async (request) => {
+    const limit = await counted(request);
+    if (limit.isAllowed || !limit.isExceeded) return;
+    throw new ServiceError('rate_limited', `more than ${max} requests in a minute`, { retryAfter: limit.ttlInSeconds });
   };
 }
 
