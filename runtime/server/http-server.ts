@@ -91,6 +91,10 @@ export async function listen(service: Service, options: HttpOptions): Promise<Ht
         field: 'authorization',
       });
   });
+  // A client that is answered during shutdown must not keep its connection, which the shutdown would wait for.
+  instance.addHook('onSend', async (_request, reply) => {
+    if (service.draining) reply.header('connection', 'close');
+  });
   instance.addHook('onResponse', async (request, reply) => {
     const code = (request as { refusedBy?: ErrorCode }).refusedBy ?? null;
     options.onAnswered?.({ route: request.routeOptions.url ?? 'none', status: reply.statusCode, code, seconds: reply.elapsedTime / 1000 });

@@ -41,7 +41,7 @@ export interface HostDecider {
 export type OnError = 'continue' | 'stop' | 'throw';
 
 export interface GateOptions {
-  /** Shared by all sessions; stays its owner's. */
+  /** Shared by all sessions; stays its owner's. A `sharedEncoder` may serve the decider's small verifier too. */
   encoder: Encoder;
   sharedEncoder?: SharedEncoderOptions | undefined;
   /** Its slots make the margin in place of claims. Stays its owner's. */

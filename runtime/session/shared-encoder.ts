@@ -10,9 +10,9 @@ export interface SharedEncoderOptions {
   keep?: number | undefined;
 }
 
-/** Encodes for many sessions at once. The encoder stays its owner's. */
-export interface SharedEncoder {
-  encode(texts: readonly string[], role: Role, options?: { signal?: AbortSignal | undefined }): Promise<Float32Array[]>;
+/** An encoder for many sessions at once, and for their deciders. Closing it closes the encoder behind it. */
+export interface SharedEncoder extends Encoder {
+  readonly shared: true;
   /** Requests made to the encoder and texts in them; texts that were at hand. */
   readonly counts: { readonly requests: number; readonly encoded: number; readonly kept: number };
 }
@@ -26,9 +26,14 @@ interface Waiting {
 
 /**
  * One encoder for many sessions: while a request runs, what others ask for waits, and goes together in the next one. There is no timer: a lone
- * session never waits for company. A text's vector does not depend on its company either (`Encoder.encode`), so sessions cannot see each other.
+ * session never waits for company. A text's vector does not depend on its company either (`Encoder.encode`), so sessions cannot see each other. An
+ * encoder that is shared already stays as it is.
  */
-export function sharedEncoder(encoder: Encoder, { maxTexts = 256, keep = 20_000 }: SharedEncoderOptions = {}): SharedEncoder {
+export function sharedEncoder(
+  encoder: Encoder | SharedEncoder,
+  { maxTexts = 256, keep = 20_000 }: SharedEncoderOptions = {},
+): SharedEncoder {
+  if ('shared' in encoder) return encoder;
   const kept = keep > 0 ? new LRUCache<string, Float32Array>({ max: keep }) : undefined;
   const pending = new Map<string, Promise<Float32Array>>();
   let queue: Waiting[] = [];
@@ -80,7 +85,11 @@ export function sharedEncoder(encoder: Encoder, { maxTexts = 256, keep = 20_000 
   };
 
   return {
+    shared: true,
+    identity: encoder.identity,
     counts,
+    tokenCount: (text, role) => encoder.tokenCount(text, role),
+    close: () => encoder.close(),
     encode: (texts, role, { signal } = {}) => {
       signal?.throwIfAborted();
       const all = Promise.all(texts.map((text) => vectorOf(text, role)));

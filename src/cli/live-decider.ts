@@ -1,4 +1,5 @@
 import {
+  type Encoder,
   type Hypothesis,
   type LiveDecider,
   type Policy,
@@ -11,7 +12,9 @@ import {
   openNliModel,
   openSmallVerifier,
   readSmallVerifier,
+  sharedEncoder,
 } from '../../runtime/index.js';
+import { type EncoderIdentity, sameEncoderField } from '../core/embeddings.js';
 import { InputError } from '../core/errors.js';
 import type { JudgeReads } from '../prompts/index.js';
 import type { CommonFlags, Terminal } from './command.js';
@@ -36,7 +39,7 @@ export interface LiveDeciderFlags extends VerifierFlags, LlmFlags {
 /** Opens the decider that the flags name; what it opened is added to `opened`, for the caller to close. Throws InputError. */
 export async function liveDecider(
   flags: LiveDeciderFlags & CommonFlags,
-  { policy, opened, terminal }: { policy: Policy; opened: { close(): Promise<void> }[]; terminal: Terminal },
+  { encoder, policy, opened, terminal }: { encoder: Encoder; policy: Policy; opened: { close(): Promise<void> }[]; terminal: Terminal },
 ): Promise<LiveDecider | 'host'> {
   const threshold = flags.threshold === undefined ? undefined : numberIn('threshold', flags.threshold, [Number.MIN_VALUE, 1]);
   const { provider } = flags;
@@ -47,10 +50,7 @@ export async function liveDecider(
     case 'small': {
       const model = modelOf(flags, 'the folder of a small verifier');
       const { details } = await readSmallVerifier(model);
-      // The flags name the margin's encoder; the small verifier reads the one that it was trained on.
-      const encoder = await encoderOf({ ...flags, encoder: undefined, 'encoder-url': undefined }, details.encoder.name);
-      opened.push(encoder);
-      const verifier = await openSmallVerifier(model, encoder);
+      const verifier = await openSmallVerifier(model, await encoderLike(details.encoder, { encoder, flags, opened }));
       opened.push(verifier);
       return liveSmallDecider(verifier, { policy });
     }
@@ -82,6 +82,18 @@ export async function liveDecider(
       return liveHeadDecider(head, { threshold });
     }
   }
+}
+
+/** The margin's encoder where the small verifier was trained on it, else the one that it was trained on. */
+async function encoderLike(
+  wanted: EncoderIdentity,
+  { encoder, flags, opened }: { encoder: Encoder; flags: CommonFlags; opened: { close(): Promise<void> }[] },
+): Promise<Encoder> {
+  const fields = Object.keys(wanted) as (keyof EncoderIdentity)[];
+  if (fields.every((field) => sameEncoderField(field, wanted[field], encoder.identity[field]))) return encoder;
+  const own = sharedEncoder(await encoderOf({ ...flags, encoder: undefined, 'encoder-url': undefined }, wanted.name));
+  opened.push(own);
+  return own;
 }
 
 function modelOf({ model, decider }: LiveDeciderFlags, expected: string): string {

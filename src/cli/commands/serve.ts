@@ -8,6 +8,7 @@ import {
   loadServer,
   openDrafter,
   readProfile,
+  sharedEncoder,
 } from '../../../runtime/index.js';
 import { CLAIM_SOURCES, CLAIM_TEXTS, type ClaimSource, type ClaimText } from '../../core/claims.js';
 import { InputError } from '../../core/errors.js';
@@ -167,14 +168,14 @@ async function gateOptions(flags: Flags, opened: { close(): Promise<void> }[], t
   const profile = flags.profile === undefined ? undefined : await readProfile(await profilePath(flags.profile));
   if (mode === 'enforce' && !profile)
     throw new InputError('--profile: expected one with --mode enforce; run in shadow first, and calibrate --from-log');
-  const encoder = await encoderOf(flags, profile?.encoder.name);
+  const encoder = sharedEncoder(await encoderOf(flags, profile?.encoder.name));
   opened.push(encoder);
   const drafter =
     flags.drafter === undefined
       ? undefined
       : await openDrafter(flags.drafter, { encoder: encoder.identity, warn: (text) => terminal.warn(text) });
   if (drafter) opened.push(drafter);
-  const decider = await liveDecider(flags, { policy: profile?.policy ?? 'all_match', opened, terminal });
+  const decider = await liveDecider(flags, { encoder, policy: profile?.policy ?? 'all_match', opened, terminal });
   const claims = await claimsOf(flags, opened, terminal);
   const audit = { skips: flags['audit-skips'], questions: flags['audit-questions'] };
   return {
