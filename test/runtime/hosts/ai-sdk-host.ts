@@ -2,6 +2,7 @@ import type { z as Zod } from 'zod';
 import type { Turn, ModelRequest, HostUnderTest } from '../../support/host-matrix.js';
 import { type CoverageSettings, generateWithCoverageStop, streamWithCoverageStop } from '../../../runtime/hosts/ai-sdk.js';
 import type { HostPackages } from '../../support/host-packages.js';
+import { type CallOptions, requestOf, textParts } from './model-calls.js';
 
 type Options = { [name: string]: unknown };
 
@@ -12,12 +13,6 @@ export interface Ai {
   stepCountIs: (count: number) => unknown;
   tool: (tool: object) => object;
   ToolLoopAgent: new (settings: Options) => { generate: (options: object) => Promise<never> };
-}
-
-interface CallOptions {
-  prompt: readonly { role: string; content: string | readonly { type: string; text?: string }[] }[];
-  tools?: readonly unknown[];
-  toolChoice?: { type: string };
 }
 
 export type MockModel = (answer: (request: ModelRequest, at: number) => Turn) => unknown;
@@ -67,21 +62,6 @@ export async function openAi(packages: HostPackages, mock: string): Promise<{ ai
     });
   };
   return { ai, mockModel, z };
-}
-
-function textParts(text: string): object[] {
-  const deltas = text.split(/(?<= )/).map((delta) => ({ type: 'text-delta', id: '1', delta }));
-  return [{ type: 'text-start', id: '1' }, ...deltas, { type: 'text-end', id: '1' }];
-}
-
-function requestOf({ prompt, tools = [], toolChoice }: CallOptions): ModelRequest {
-  return {
-    messages: prompt.map(({ role, content }) => ({
-      role,
-      text: typeof content === 'string' ? content : content.map((part) => part.text ?? JSON.stringify(part)).join('\n'),
-    })),
-    tools: tools.length > 0 && toolChoice?.type !== 'none',
-  };
 }
 
 /** The agent of the matrix, by `generateText`, `streamText` or an agent built from the options. */

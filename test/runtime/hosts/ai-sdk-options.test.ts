@@ -8,7 +8,7 @@ import {
   verifierModel,
   withCoverageStop,
 } from '../../../runtime/hosts/ai-sdk.js';
-import { liveClaimsDecider, refusedSearch } from '../../../runtime/index.js';
+import { finalInstruction, liveClaimsDecider, refusedSearch } from '../../../runtime/index.js';
 import { InputError } from '../../../src/core/errors.js';
 import { type ModelRequest, runHost } from '../../support/host-matrix.js';
 import { hostPackagesOrSkip } from '../../support/host-packages.js';
@@ -23,6 +23,28 @@ const VERSIONS = [
 type Opened = Awaited<ReturnType<typeof openAi>>;
 
 const QUESTION = 'Where was the director of the film born?';
+
+test('P81: the request for the answer forbids tools by the choice and leaves the list alone; where a choice is not wanted the list is emptied, or nothing is', async () => {
+  const { gate } = scriptedGate(() => true, { mode: 'shadow' });
+  const session = await gate.open(QUESTION);
+  const finalStep = async (settings: CoverageSettings): Promise<unknown> => {
+    const tools = { search: { execute: () => ['1,1,0'] } };
+    const own = { tools, prepareStep: () => ({ temperature: 0, toolChoice: 'required', activeTools: ['search'] }) };
+    const { prepareStep } = withCoverageStop(own, session, settings) as unknown as { prepareStep: (step: object) => Promise<unknown> };
+    return prepareStep({ steps: [], messages: [{ role: 'user', content: QUESTION }] });
+  };
+  assert.deepEqual(await finalStep({}), { temperature: 0, toolChoice: 'required', activeTools: ['search'] });
+  await session.observe(['1,1,0']);
+  const messages = [{ role: 'user', content: QUESTION }, { role: 'user', content: finalInstruction(session) }]; // prettier-ignore
+  assert.deepEqual(await finalStep({}), { temperature: 0, toolChoice: 'none', activeTools: ['search'], messages });
+  assert.deepEqual(await finalStep({ finalStep: 'noTools' }), { temperature: 0, toolChoice: 'auto', activeTools: [], messages });
+  assert.deepEqual(await finalStep({ finalStep: 'instruction' }), {
+    temperature: 0,
+    toolChoice: 'auto',
+    activeTools: ['search'],
+    messages,
+  });
+});
 
 for (const { name, example, mock } of VERSIONS) {
   const check = (title: string, body: (opened: Opened) => Promise<void>): void => {
