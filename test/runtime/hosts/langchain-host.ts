@@ -12,6 +12,7 @@ export interface LangChain extends Pick<LangGraph, 'core' | 'MemorySaver' | 'int
 }
 
 export interface Agent {
+  stream: (input: object, config?: object) => Promise<AsyncIterable<{ messages: Message[] }>>;
   invoke: (input: object, config?: object) => Promise<{ messages: Message[] }>;
   graph: { nodes: object };
 }

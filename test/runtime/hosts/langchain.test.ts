@@ -119,3 +119,24 @@ test('LangChain.js: an answer of a given form is the answer; one of another form
   assert.deepEqual(await run([{}, place]), { place, requests: 3, stoppedBy: 'covered', tokens: 30 });
   await assert.rejects(run([{}, {}, place]), EmptyAnswerError);
 });
+
+test('P79: LangChain.js: streamed by the host itself, an agent with the middleware stops and answers, and its session ends', async (t) => {
+  const host = await open(t);
+  if (!host) return;
+  const { core, createAgent, createMiddleware } = host;
+  const { gate, read } = scriptedGate(() => true, { mode: 'shadow' });
+  const session = await gate.open('Where?');
+  const agent = createAgent({
+    model: core.chatModel(({ tools }) => (tools ? { search: ['q'] } : { text: 'As found.' })),
+    tools: [searchTool(core, () => Promise.resolve(['1,1,0']))],
+    middleware: [createMiddleware(coverageMiddleware(session))],
+  });
+  let last = '';
+  for await (const { messages } of await agent.stream({ messages: [new core.HumanMessage('Where?')] }, { streamMode: 'values' }))
+    last = messages.at(-1)?.text ?? '';
+  assert.equal(last, 'As found.');
+  assert.deepEqual(
+    read().sessions.map(({ end }) => end?.stopped_by),
+    ['covered'],
+  );
+});
