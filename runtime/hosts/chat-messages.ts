@@ -18,6 +18,8 @@ export interface ChatMessage {
       }
     | undefined;
   readonly artifact?: unknown;
+  /** Of a tool's message: `error` where the tool failed or there is none of that name. */
+  readonly status?: unknown;
   getType?(): string;
 }
 

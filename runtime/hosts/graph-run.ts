@@ -46,9 +46,9 @@ export function graphRuns(sessions: Sessions, { evidence = evidenceOf, query }: 
     let owed = 0;
     const run: GraphRun = {
       session,
-      // A tool may answer with a Command, which holds no evidence.
+      // A tool may answer with a Command or with its failure, which hold no evidence.
       guard: guardedSearch(session, {
-        evidence: (result, input) => (isMessage(result) ? evidence(result, input) : ''),
+        evidence: (result, input) => (isMessage(result) && result.status !== 'error' ? evidence(result, input) : ''),
         ...(query && { query }),
       }),
       turns: 0,

@@ -39,6 +39,8 @@ interface ModelRequest {
 
 interface ToolRequest {
   readonly toolCall: ToolCall;
+  /** Left out where the agent has none of the name that was called. */
+  readonly tool?: unknown;
   readonly runtime: RunContext;
 }
 
@@ -51,15 +53,14 @@ export interface CoverageHooks {
   wrapModelCall: <R>(request: ModelRequest, handler: Handler<R>) => Promise<R>;
   afterModel: { canJumpTo: ['model']; hook: (state: unknown, runtime: RunContext) => { messages: never[]; jumpTo: 'model' } | undefined };
   wrapToolCall: <R>(request: ToolRequest, handler: Handler<R>) => Promise<R>;
-  afterAgent: (state: unknown, runtime: RunContext) => undefined;
 }
 
 /**
  * The gate as a middleware of `createAgent`: `createMiddleware(coverageMiddleware(session))`. Searches run in the session's turn and none once it has
  * stopped; the stop leads into a last request with tools off that asks for the answer, once more where it brought none. A model that ends before
  * coverage is told to go on (`forceContinue`), by a jump to it. No jump to the end is made, since that skips the `afterAgent` hooks of others (known
- * fault P86). Hooks of others `beforeModel` do not run before the request behind the continue message (P85). An answer of the form that
- * `responseFormat` asks for is taken as it comes, without that message.
+ * fault P86). Hooks of others `beforeModel` do not run before the request behind the continue message (P85). Without `invokeWithCoverageStop` the session
+ * is the caller's to `finish`.
  */
 export function coverageMiddleware(sessions: Sessions, settings: CoverageSettings = {}): CoverageHooks {
   const runOf = graphRuns(sessions, settings);
@@ -83,13 +84,8 @@ export function coverageMiddleware(sessions: Sessions, settings: CoverageSetting
         return message === null ? undefined : { messages: [{ role: 'user', content: message } as never], jumpTo: 'model' };
       },
     },
+    // No `afterAgent`: beside an `afterModel` that may jump, the host fails where it lets the model correct a structured answer.
     wrapToolCall: (request, handler) => toolCall(runOf(request.runtime), request, { handler, settings }),
-    afterAgent: (_state, runtime) => {
-      const run = runOf(runtime);
-      run.guard.rethrow();
-      run.session.finish();
-      return undefined;
-    },
   };
 }
 
@@ -121,6 +117,7 @@ async function modelCall<R>(run: GraphRun, request: ModelRequest, { handler, set
   run.tell();
   const ask = async (changed: object): Promise<R & ChatMessage> => {
     const reply = (await handler(changed as never)) as R & ChatMessage;
+    // A structured answer comes with the messages that it was made of.
     run.took(isStructured(reply) ? ((reply as { messages?: readonly ChatMessage[] }).messages?.[0] ?? reply) : reply);
     return reply;
   };
@@ -129,10 +126,10 @@ async function modelCall<R>(run: GraphRun, request: ModelRequest, { handler, set
   if (session.stoppedBy === null) {
     run.turns++;
     const reply = await ask(request);
-    if (callsOf(reply).length > 0 || isStructured(reply)) return reply;
+    if (callsOf(reply).length > 0) return reply;
     run.tell();
     run.message = session.nativeStop();
-    if (run.message !== null || textOf(reply).trim() !== '') return reply;
+    if (run.message !== null || isStructured(reply) || textOf(reply).trim() !== '') return reply;
     // It ended by itself and said nothing: its first empty answer.
     tries = 1;
   }
@@ -170,15 +167,18 @@ async function toolCall<R>(run: GraphRun, request: ToolRequest, { handler, setti
   const say = (text: string): PromiseLike<R> | R =>
     handler({ ...request, tool: { name: call.name, invoke: () => Promise.resolve(text) } } as never);
   const own = (): PromiseLike<R> | R => handler(request as never);
+  let done: unknown;
   try {
-    const searches = settings.search === undefined || settings.search.includes(call.name);
-    const done = searches ? await run.guard.search(call.args, own, runtime.signal) : await run.guard.other(own);
-    return typeof done === 'string' ? await say(done) : (done as R);
+    const searches = settings.search?.includes(call.name) ?? request.tool !== undefined;
+    done = searches ? await run.guard.search(call.args, own, runtime.signal) : await run.guard.other(own);
   } catch (error) {
     // Beside a middleware the host lets a tool's failure end the run; without one it tells the model, as is done here.
     if (isBubbling(error) || runtime.signal?.aborted) throw error;
     return say(failureText(error));
   }
+  // A tool that returns directly is followed by no request to throw it before.
+  run.guard.rethrow();
+  return typeof done === 'string' ? say(done) : (done as R);
 }
 
 /** An answer of the form that `responseFormat` asks for; where it has another, the host hands on the call alone. */
