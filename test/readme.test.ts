@@ -9,6 +9,7 @@ import { writeBuiltinData } from '../datasets/builtin/index.js';
 import { openVerdicts, questionVerdict } from '../runtime/index.js';
 import { allCommands, commandsFor } from '../src/cli/commands/index.js';
 import { usage } from '../src/cli/usage.js';
+import { readGateLog } from '../src/core/gate-log.js';
 import { readArrow } from '../src/core/arrow.js';
 import { writeJsonl } from '../src/core/jsonl.js';
 import { recordColumns } from '../src/core/records.js';
@@ -80,17 +81,23 @@ test('P109: every hopgate command of the README runs as it stands there', { time
 });
 
 test('the library example of the README gives what it says', async () => {
-  const code = /```ts\n([^]*?)```/.exec(readme.slice(readme.indexOf('## As a library')))?.[1];
+  const code = /```ts\n([^]*?)```/.exec(readme.slice(readme.indexOf('## In a running agent')))?.[1];
   assert.ok(code);
   // Beside the compiled tests, so that the package's own name leads to its doors.
   const file = join(repositoryRoot, 'build', `readme-example-${process.pid}.mjs`);
-  writeFileSync(file, code.replace("cacheDir: '.cache'", `cacheDir: ${JSON.stringify(testCache)}`));
+  const log = `${file}.log`;
+  writeFileSync(
+    file,
+    code.replace("cacheDir: '.cache'", `cacheDir: ${JSON.stringify(testCache)}`).replace("'gate.jsonl'", JSON.stringify(log)),
+  );
   try {
     const ran = spawnSync(process.execPath, [file], { encoding: 'utf8' });
     assert.equal(ran.status, 0, ran.stderr);
-    assert.equal(ran.stdout.trim(), 'skip');
+    assert.equal(ran.stdout.trim(), 'true covered');
+    assert.equal((await readGateLog(log)).sessions[0]?.end?.stopped_by, 'covered');
   } finally {
     rmSync(file);
+    rmSync(log, { force: true });
   }
 });
 
