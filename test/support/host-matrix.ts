@@ -17,6 +17,8 @@ export interface ModelRequest {
   messages: readonly { role: string; text: string }[];
   /** Whether it may call a tool: tools are listed, and the choice is not `none`. */
   tools: boolean;
+  /** Tools that are listed, whatever the choice; where a host's test tells. */
+  listed?: number;
 }
 
 /** What the model says: searches (or calls of another tool, with the same input), all in one step, or a text (which may be empty). */

@@ -78,6 +78,14 @@ for (const { name, example, mock } of VERSIONS) {
     );
   }
 
+  check(`P80: ${name}: a model that calls whatever tool it is shown is asked a second time with none in sight`, async (opened) => {
+    const ran = await runHost(aiHost(opened, 'generateText'), {
+      decider: () => true,
+      model: ({ listed = 0 }, at) => (listed > 0 ? { search: [`query ${at}`] } : { text: 'Found.' }),
+    });
+    assert.deepEqual([ran.answer, ran.searches, ran.requests.map(({ listed }) => listed)], ['Found.', ['query 0'], [1, 1, 0]]);
+  });
+
   check(`${name}: the user's own stop condition ends the search, and the answer still comes`, async ({ ai, mockModel, z }) => {
     const { gate } = scriptedGate(() => false, { mode: 'shadow' });
     const session = await gate.open(QUESTION);

@@ -14,6 +14,7 @@ export function requestOf({ prompt, tools = [], toolChoice }: CallOptions): Mode
       text: typeof content === 'string' ? content : content.map((part) => part.text ?? JSON.stringify(part)).join('\n'),
     })),
     tools: tools.length > 0 && toolChoice?.type !== 'none',
+    listed: tools.length,
   };
 }
 
