@@ -95,6 +95,8 @@ export interface CoverageEdgeOptions<S extends string, A extends string> {
   answer: A;
   /** Default `stopped`. The gate's own stops lead to the answer in any case. */
   when?: StopCondition | undefined;
+  /** Times that the edge leads to the search. Default 20, or two for every search that is allowed and two more. */
+  maxTurns?: number | undefined;
 }
 
 /** The conditional edge alone, behind the node that searches. A condition of the user's that holds ends the search by `hostFinished`. */
@@ -102,7 +104,16 @@ export function coverageEdge<S extends string, A extends string>(
   sessions: Sessions,
   options: CoverageEdgeOptions<S, A>,
 ): (state: unknown, config?: RunContext) => Promise<S | A> {
-  return edgeOf(graphRuns(sessions, {}), options);
+  const runOf = graphRuns(sessions, {});
+  const edge = edgeOf(runOf, options);
+  return async (state, config) => {
+    const run = runOf(config);
+    // A graph that goes round without a search reaches none of the gate's bounds on searches.
+    if (run.session.stoppedBy === null && run.turns >= mostTurns(run.session, options.maxTurns)) run.session.finish('hostFinished');
+    const next = await edge(state, config);
+    if (next === options.search) run.turns++;
+    return next;
+  };
 }
 
 export interface SearchNodeOptions<State, Found> {
