@@ -4,8 +4,8 @@ import { mcnemarPower } from '../src/stats/index.js';
 import { violations } from '../test/stats/known-agreement.js';
 import { POPULATIONS, errorRates, rateWords } from '../test/stats/null-rates.js';
 
-const trials = Number(process.argv[2] ?? 10_000);
-const resamples = Number(process.argv[3] ?? 999);
+const trials = Number(process.argv[2] ?? 4_000);
+const resamples = Number(process.argv[3] ?? 499);
 const SIZES = [50, 100, 200, 400, 600, 1_000] as const;
 const seed = 13;
 
