@@ -3,6 +3,7 @@ import fastify, { type FastifyInstance, type FastifyReply, type FastifyRequest }
 import { createHash, timingSafeEqual } from 'node:crypto';
 import { isIP } from 'node:net';
 import type { Socket } from 'node:net';
+import { answerBatch } from './batch.js';
 import { OPERATIONS, type Operation, openApiDocument } from './openapi.js';
 import { parseRequest } from './parse-request.js';
 import { type ErrorCode, ServiceError } from './service-error.js';
@@ -188,7 +189,7 @@ async function answer(
     case 'closeSession':
       return service.close(session);
     case 'batch':
-      return service.batch(parseRequest(batchRequest, request.body).requests);
+      return answerBatch(service, parseRequest(batchRequest, request.body).requests);
     case 'health':
       return { status: 'ok' };
     default:

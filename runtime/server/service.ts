@@ -1,21 +1,18 @@
 import { createHash } from 'node:crypto';
 import { LRUCache } from 'lru-cache';
-import { InputError } from '../../src/core/errors.js';
 import { canonicalJson } from '../../src/core/hash.js';
-import { type Gate, GateDeciderError, type GateSession, type Observation, finalInstruction } from '../session/index.js';
-import { parseRequest } from './parse-request.js';
+import type { Gate, GateSession } from '../session/index.js';
+import { asServiceError, instruction, observationReply, sessionReply } from './replies.js';
 import { ServiceError } from './service-error.js';
-import {
-  type BatchReply,
-  type EndReply,
-  type MarginEvent,
-  type ObservationReply,
-  type ObserveRequest,
-  type OpenRequest,
-  type SessionReply,
-  type StopReply,
-  type VerdictRequest,
-  batchItem,
+import type {
+  EndReply,
+  MarginEvent,
+  ObservationReply,
+  ObserveRequest,
+  OpenRequest,
+  SessionReply,
+  StopReply,
+  VerdictRequest,
 } from './wire.js';
 
 export interface ServiceLimits {
@@ -54,8 +51,6 @@ export interface Service {
   get(id: string): SessionReply;
   /** The summary; the same again for a while. */
   close(id: string): EndReply;
-  /** Each request of its own, in order for one session and beside each other for several. */
-  batch(requests: readonly unknown[]): Promise<BatchReply>;
   /** Ends what has expired; how many. */
   sweep(): number;
   /** Nothing new is opened from now on. */
@@ -148,7 +143,7 @@ export function openService({ gate, limits: given = {}, clock = Date.now }: Serv
         lastVerdict: undefined,
       };
       sessions.set(session.id, entry);
-      return sessionReply(entry);
+      return sessionReply(session, entry.questionId);
     } catch (error) {
       throw asServiceError(error);
     }
@@ -167,7 +162,7 @@ export function openService({ gate, limits: given = {}, clock = Date.now }: Serv
       const { session: id } = request;
       const known = id === undefined ? undefined : (sessions.get(id) ?? opening.get(id));
       if (known) {
-        if (known.request === digest) return 'reply' in known ? known.reply : sessionReply(known);
+        if (known.request === digest) return 'reply' in known ? known.reply : sessionReply(known.session, known.questionId);
         throw new ServiceError('session_exists', `session ${id}: is open with another question or other bounds`, { field: 'session' });
       }
       if (id !== undefined && ended.has(id))
@@ -215,9 +210,10 @@ export function openService({ gate, limits: given = {}, clock = Date.now }: Serv
       });
       entry.lastStep = { step, digest, reply };
       return reply.catch((error: unknown) => {
-        // What was refused took no step, so it may be sent again.
-        entry.steps = entry.session.state.loops;
-        entry.lastStep = undefined;
+        // A search whose decider failed was taken all the same, and the same request again fails the same way. What was refused took no step.
+        if (error instanceof ServiceError && error.code === 'decider_failed') throw error;
+        entry.steps--;
+        if (entry.lastStep?.reply === reply) entry.lastStep = undefined;
         throw error;
       });
     },
@@ -247,19 +243,11 @@ export function openService({ gate, limits: given = {}, clock = Date.now }: Serv
       const message = session.nativeStop();
       return { message, stopped_by: session.stoppedBy, bound: session.bound, final_instruction: instruction(session) };
     },
-    get: (id) => sessionReply(entryOf(id)),
-    close: (id) => ended.get(id) ?? end(id, entryOf(id)),
-    batch: async (requests) => {
-      const turns = new Map<string, Promise<unknown>>();
-      const results = requests.map((request, at) => {
-        const id = sessionOf(request);
-        const before = id === undefined ? undefined : turns.get(id);
-        const mine = (before ?? Promise.resolve()).then(() => answered(service, request, at));
-        if (id !== undefined) turns.set(id, mine);
-        return mine;
-      });
-      return { results: await Promise.all(results) };
+    get: (id) => {
+      const { session, questionId } = entryOf(id);
+      return sessionReply(session, questionId);
     },
+    close: (id) => ended.get(id) ?? end(id, entryOf(id)),
     sweep: () => {
       let swept = 0;
       for (const [id, entry] of sessions) {
@@ -276,92 +264,9 @@ export function openService({ gate, limits: given = {}, clock = Date.now }: Serv
       return draining;
     },
   };
-  const sessionReply = ({ session, questionId }: Entry): SessionReply => {
-    const { perClaim, awaitsVerdict, covered, ...state } = session.state;
-    return {
-      session: session.id,
-      question_id: questionId,
-      mode: session.mode,
-      claims: perClaim.length,
-      stopped_by: session.stoppedBy,
-      bound: session.bound,
-      ...state,
-      per_claim: [...perClaim],
-      covered,
-      awaits_verdict: awaitsVerdict,
-    };
-  };
   return service;
-}
-
-async function answered(service: Service, request: unknown, at: number): Promise<BatchReply['results'][number]> {
-  try {
-    const item = parseRequest(batchItem, request, ['requests', at]);
-    switch (item.op) {
-      case 'open': {
-        const { op: _, ...open } = item;
-        return { status: 201, body: await service.openSession(open) };
-      }
-      case 'observe': {
-        const { op: _, session, ...observe } = item;
-        return { status: 200, body: await service.observe(session, observe) };
-      }
-      case 'verdict': {
-        const { op: _, session, ...verdict } = item;
-        return { status: 200, body: await service.verdict(session, verdict) };
-      }
-      case 'stop':
-        return { status: 200, body: service.stop(item.session) };
-      case 'get':
-        return { status: 200, body: service.get(item.session) };
-      case 'close':
-        return { status: 200, body: service.close(item.session) };
-    }
-  } catch (error) {
-    const refused = asServiceError(error);
-    if (!(refused instanceof ServiceError)) throw refused;
-    return { status: refused.status, body: refused.body };
-  }
-}
-
-function sessionOf(request: unknown): string | undefined {
-  const id = (request as { session?: unknown } | null)?.session;
-  return typeof id === 'string' ? id : undefined;
-}
-
-function observationReply(session: GateSession, seen: Observation): ObservationReply {
-  return {
-    session: session.id,
-    loop: seen.loop,
-    action: seen.action,
-    margin: seen.margin,
-    per_claim: [...seen.perClaim],
-    covered: seen.covered,
-    stopped_by: seen.stoppedBy,
-    bound: seen.bound,
-    new_sentences: seen.newSentences,
-    why: seen.because,
-    error: seen.error,
-    final_instruction: instruction(session),
-    replayed: false,
-  };
-}
-
-function instruction(session: GateSession): string | null {
-  return session.stoppedBy === null ? null : finalInstruction(session);
 }
 
 function digestOf(request: unknown): string {
   return createHash('sha256').update(canonicalJson(request)).digest('base64url');
-}
-
-/** What the session refuses is the client's to mend, and a decider that fails is nobody's mistake here. */
-function asServiceError(error: unknown): unknown {
-  if (error instanceof ServiceError) return error;
-  if (error instanceof GateDeciderError) return new ServiceError('decider_failed', error.message);
-  if (error instanceof InputError) {
-    const { field } = error.place;
-    return new ServiceError('invalid', error.message, { field: field ?? 'evidence' });
-  }
-  return error;
 }
