@@ -76,3 +76,5 @@ export { type WriteEmbeddingsOptions, writeEmbeddings } from './encoders/write-e
 export { type CorpusWriteOptions, DEFAULT_PART_ROWS, type WrittenCorpus, writeCorpus } from './encoders/write-corpus.js';
 export { type NliModel, type NliPair, openNliModel } from './models/nli-model.js';
 export { type HeadModel, openHead } from './models/head-model.js';
+export { type RunListOptions, runListPage } from './pages/run-list.js';
+export { type RunPageOptions, runPage } from './pages/run-page.js';

@@ -5,7 +5,7 @@ import { type Profile, readProfile } from '../../runtime/index.js';
 import { InputError } from '../core/errors.js';
 import { MANIFEST_NAME, type Manifest, checkedFile, readManifest } from '../core/manifest.js';
 import { explainProfile, extentWords, foldCells, isDiagnostic } from './explain.js';
-import { htmlPage, htmlParagraphs, htmlTable, escapeHtml, type Section } from './html-page.js';
+import { htmlPage, htmlParagraphs, htmlTable, escapeHtml, type Section } from '../core/html-page.js';
 import type { frontierPlot } from './plots.js';
 import { type Replay, replayCells, replayNotes } from './replay.js';
 import { restoredReplay, storedReplay } from './stored-replay.js';

@@ -23,23 +23,35 @@ export interface Section {
   body: string;
 }
 
-/** One self-contained page: no script, no font, no picture from elsewhere, no other host. */
-export function htmlPage(title: string, sections: readonly Section[]): string {
+export interface PageOptions {
+  /** Ready HTML of the head, before the style. */
+  head?: string | undefined;
+  /** CSS behind the common look. */
+  style?: string | undefined;
+  /** Ready HTML between heading and sections. */
+  lead?: string | undefined;
+  /** Ready HTML behind the sections. */
+  foot?: string | undefined;
+}
+
+/** One self-contained page: no font, no picture from elsewhere, no other host; no script but what `foot` brings. */
+export function htmlPage(title: string, sections: readonly Section[], options: PageOptions = {}): string {
+  const { head = '', style = '', lead = '', foot = '' } = options;
   const parts = sections.map(({ heading, body }) => `<section>\n<h2>${escapeHtml(heading)}</h2>\n${body}\n</section>`);
   return `<!doctype html>
 <html lang="en">
 <head>
 <meta charset="utf-8">
-<meta name="viewport" content="width=device-width, initial-scale=1">
+<meta name="viewport" content="width=device-width, initial-scale=1">${head}
 <title>${escapeHtml(title)}</title>
-<style>${STYLE}</style>
+<style>${STYLE}${style}</style>
 </head>
 <body>
 <main>
 <h1>${escapeHtml(title)}</h1>
-${parts.join('\n')}
+${[lead, ...parts].filter((part) => part !== '').join('\n')}
 </main>
-</body>
+${foot}</body>
 </html>
 `;
 }
