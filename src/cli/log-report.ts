@@ -9,6 +9,7 @@ import {
   NO_DRIFT,
   logFigures,
   logReportHtml,
+  logRunPages,
   readTraffic,
   storedLogFigures,
   tornWarnings,
@@ -63,7 +64,9 @@ export async function logReport(flags: LogReportFlags, terminal: Terminal): Prom
   });
   const counts = countsOf(figures);
   if (!out.finished) {
-    await out.file('report.html', await logReportHtml(traffic, figures, { title: flags.title, notes }));
+    const { pages, href, sections } = logRunPages(traffic, { tau: profile?.tau });
+    await out.file('report.html', await logReportHtml(traffic, figures, { title: flags.title, notes, sessionHref: href, more: sections }));
+    for (const { name, html } of pages) await out.file(name, html);
     await out.file('log.json', `${JSON.stringify(stored, null, 2)}\n`);
     await out.finish({ counts, warnings });
   }

@@ -16,6 +16,7 @@ export {
   joinShadowRuns,
   shadowRun,
 } from './log-runs.js';
+export { type LogRunPages, logRunPages } from './log-run-pages.js';
 export { type GateTraffic, readTraffic, tornWarnings, trafficOf } from './log-traffic.js';
 export { markInSample } from './in-sample.js';
 export { explainProfile, extentWords, foldTable, guaranteeWords, isDiagnostic, logWords, selectionWords } from './explain.js';
@@ -52,7 +53,7 @@ export {
 export type { DatasetRun, Exclusions, QuestionCounts, QuestionRun } from './question-run.js';
 export { type Replay, type ReplayRow, type ReplayedDataset, type ReplayedSystem, replay, replayRows, replayTable } from './replay.js';
 export { type ReportSources, buildReport, readReportSources } from './report.js';
-export { type Section, htmlParagraphs, htmlTable } from './html-page.js';
+export { type Section, htmlParagraphs, htmlTable } from '../core/html-page.js';
 export { CONSTRAINTS, type Constraint, type SafetyReference, type Selection, type TauGrid, selectTau } from './select-tau.js';
 export { storedReplay } from './stored-replay.js';
 export { type RunClaims, readRunClaims } from './run-claims.js';

@@ -1,5 +1,5 @@
-import { STOPPED_BY } from '../core/gate-log.js';
-import { type Section, escapeHtml, htmlPage, htmlParagraphs, htmlTable } from './html-page.js';
+import { type LoggedSession, STOPPED_BY } from '../core/gate-log.js';
+import { type Section, escapeHtml, htmlPage, htmlParagraphs, htmlTable } from '../core/html-page.js';
 import { auditWords } from './log-audits.js';
 import { driftWords } from './log-drift.js';
 import type { LogFigures } from './log-figures.js';
@@ -14,7 +14,7 @@ export interface LogReportOptions {
   /** Words on a profile that was given: what differs from the logs' gate, or that it keeps no first margins. */
   notes?: readonly string[] | undefined;
   /** Address, or anchor on this page, of one question's page, where there is one. */
-  sessionHref?: ((session: string) => string | undefined) | undefined;
+  sessionHref?: ((session: LoggedSession) => string | undefined) | undefined;
   /** Sections behind these: single questions step by step. */
   more?: readonly Section[] | undefined;
 }
@@ -179,8 +179,9 @@ function sessionsTable(traffic: readonly GateTraffic[], { runs }: LogFigures, { 
   const head = ['question', 'mode', 'ended by', 'loops', 'calls', 'skips', 'audits', 'last margin', 'loops unseen']
     .map((cell) => `<th scope="col">${cell}</th>`)
     .join('');
-  const body = sessions.slice(0, LISTED).map(({ open, loops, end }) => {
-    const href = sessionHref?.(open.session);
+  const body = sessions.slice(0, LISTED).map((session) => {
+    const { open, loops, end } = session;
+    const href = sessionHref?.(session);
     const name = escapeHtml(open.question ?? open.question_id ?? open.session);
     const margin = loops.at(-1)?.margin ?? null;
     const cells = [

@@ -149,6 +149,12 @@ test('report --from-log writes one self-contained page and its figures, and prin
   const html = await readFile(join(dir, 'report.html'), 'utf8');
   assert.equal(html.match(/<svg/g)?.length, 2);
   assert.doesNotMatch(html, /<script|src=|https?:\/\/(?!www\.w3\.org)/);
+  // Each question has a page beside it, against the profile's τ, and the list of them leads there.
+  assert.ok(html.includes('<a href="questions/1.html">') && html.includes('<a href="questions/index.html">'));
+  const pages = await readdir(join(dir, 'questions'));
+  assert.equal(pages.length, 61);
+  assert.ok((await readFile(join(dir, 'questions', 'index.html'), 'utf8')).includes('<a href="60.html">'));
+  assert.ok((await readFile(join(dir, 'questions', '60.html'), 'utf8')).includes(`The gate at τ ${profile.tau} would have skipped`));
   const figures = JSON.parse(await readFile(join(dir, 'log.json'), 'utf8')) as { shadow: { call_cut: unknown }[]; stops: unknown[] };
   assert.ok(figures.shadow[0]?.call_cut);
   // Without a profile the log's own τ stands, and drift is said not to be available.

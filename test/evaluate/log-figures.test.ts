@@ -161,7 +161,7 @@ test('the page stands alone, escapes what a host wrote, and links a question whe
   const log = traffic([named, ...rest, ...failing]);
   const html = await logReportHtml([log], logFigures([log], { resamples: 0 }), {
     title: 'A log',
-    sessionHref: (session) => (session === 's0' ? '#steps-s0' : undefined),
+    sessionHref: ({ open: { session } }) => (session === 's0' ? '#steps-s0' : undefined),
     more: [{ heading: 'Step by step', body: '<div id="steps-s0"></div>' }],
   });
   assert.doesNotMatch(html, /<script|https?:\/\/(?!www\.w3\.org)|<b>/);
