@@ -45,6 +45,8 @@ export interface HttpServer {
 
 const LOOPBACK = new Set(['localhost', '127.0.0.1', '[::1]', '::1']);
 const SWEEP_MILLIS = 1000;
+/** A page may narrow it further: those of runs name their one script. */
+const PAGE_POLICY = "default-src 'none'; style-src 'unsafe-inline'; script-src 'unsafe-inline'; frame-ancestors 'none'";
 
 /**
  * The service over HTTP. Throws ServiceError `unauthorized` where an address beyond loopback is asked for without a token: whoever can reach the
@@ -116,7 +118,10 @@ export async function listen(service: Service, options: HttpOptions): Promise<Ht
       return reply
         .status(status)
         .type('text/html; charset=utf-8')
-        .header('content-security-policy', "default-src 'none'; style-src 'unsafe-inline'; script-src 'unsafe-inline'; img-src data:")
+        .header('cache-control', 'no-store')
+        .header('x-content-type-options', 'nosniff')
+        .header('referrer-policy', 'no-referrer')
+        .header('content-security-policy', PAGE_POLICY)
         .send(html);
     });
   const address = await instance.listen({ host, port });

@@ -5,3 +5,4 @@ export { DEFAULT_LIMITS, type Service, type ServiceLimits, type ServiceOptions, 
 export { type Exporter, type GateSpans, gateSpans, otlpExporter } from './spans.js';
 export { type RunningService, type StartOptions, startService } from './start-service.js';
 export { OPERATIONS, openApiDocument } from './openapi.js';
+export { sessionPages } from './session-pages.js';

@@ -1,4 +1,4 @@
-import { type GateEvent, type LoggedSession, groupGateEvents } from '../../src/core/gate-log.js';
+import { type GateEvent, type GateLine, type LoggedSession, groupGateEvents } from '../../src/core/gate-log.js';
 
 /** The events of the last questions, open and ended, for the pages that show them. */
 export interface RecentSessions {
@@ -6,11 +6,13 @@ export interface RecentSessions {
   /** The latest first. */
   list(): LoggedSession[];
   get(id: string): LoggedSession | undefined;
+  /** The header of the gate that a session names. */
+  header(gate: string): GateLine | undefined;
 }
 
 /** @param keep questions at most; the oldest leaves first */
 export function recentSessions(keep = 200): RecentSessions {
-  const headers: GateEvent[] = [];
+  const headers: GateLine[] = [];
   const events = new Map<string, GateEvent[]>();
   const read = (of: readonly GateEvent[]): LoggedSession | undefined => groupGateEvents([...headers, ...of]).sessions[0];
   return {
@@ -30,5 +32,6 @@ export function recentSessions(keep = 200): RecentSessions {
       const of = events.get(id);
       return of && read(of);
     },
+    header: (gate) => headers.find((one) => one.gate === gate),
   };
 }

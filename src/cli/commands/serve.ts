@@ -44,6 +44,7 @@ interface Flags extends CommonFlags, EncoderFlags, Omit<LiveDeciderFlags, keyof 
   log?: string;
   content: boolean;
   label?: string;
+  ui: boolean;
   host: string;
   port: number;
   'token-env': string;
@@ -104,6 +105,11 @@ export const serve: Command = {
     log: { type: 'string', describe: 'file that the events are appended to (calibrate --from-log, report --from-log)' },
     content: { type: 'boolean', default: false, describe: 'log questions, queries and sentences too' },
     label: { type: 'string', describe: 'what this traffic is called in the log' },
+    ui: {
+      type: 'boolean',
+      default: false,
+      describe: 'pages at /ui: the last 200 questions step by step (with --content, their texts); a token covers them too',
+    },
     host: { type: 'string', default: '127.0.0.1', describe: 'address to listen on' },
     port: { type: 'number', default: 8787, describe: '0: a free one' },
     'token-env': { type: 'string', default: 'HOPGATE_TOKEN', describe: 'environment variable with the token that clients have to send' },
@@ -133,6 +139,7 @@ async function run(flags: Flags, terminal: Terminal): Promise<CommandResult> {
       gateOf: (sink) => createGate({ ...options, log: sink }),
       log,
       spans: exporter && server.gateSpans(exporter.provider),
+      pages: flags.ui ? server.sessionPages : undefined,
       host: flags.host,
       port: wholeNumber('port', flags.port, 0),
       token,
@@ -258,9 +265,10 @@ async function exporterOf(
   }
 }
 
-function say({ address }: HttpServer, { mode, host }: Flags, terminal: Terminal): void {
+function say({ address }: HttpServer, { mode, host, ui }: Flags, terminal: Terminal): void {
   terminal.print(`listening on ${address} (${mode})`);
   if (terminal.json) terminal.note(`listening on ${address} (${mode})`);
+  if (ui) terminal.note(`pages at ${address}/ui`);
   if (host !== '127.0.0.1' && host !== 'localhost') terminal.note('reachable from other machines: put TLS before it');
 }
 
