@@ -23,6 +23,8 @@ export function recentSessions(keep = 200): RecentSessions {
         events.get(event.session)?.push(event);
         return;
       }
+      // An id that comes again is the latest question.
+      events.delete(event.session);
       events.set(event.session, [event]);
       const oldest = events.size > keep ? events.keys().next().value : undefined;
       if (oldest !== undefined) events.delete(oldest);
