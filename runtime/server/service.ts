@@ -104,8 +104,9 @@ export function openService({ gate, limits: given = {}, clock = Date.now }: Serv
   };
   const expired = ({ opened, used, waiting }: Entry): boolean =>
     waiting === 0 && (clock() - used >= limits.idleMillis || clock() - opened >= limits.lifeMillis);
-  const end = (id: string, { session }: Entry): EndReply => {
-    const { event: _, ...summary } = session.finish();
+  /** A client that is not heard of any more did not finish: where its trajectory would have ended is not known. */
+  const end = (id: string, { session }: Entry, reason: 'hostFinished' | 'error' = 'error'): EndReply => {
+    const { event: _, ...summary } = session.finish(reason);
     sessions.delete(id);
     ended.set(id, summary);
     return summary;
@@ -247,7 +248,7 @@ export function openService({ gate, limits: given = {}, clock = Date.now }: Serv
       const { session, questionId } = entryOf(id);
       return sessionReply(session, questionId);
     },
-    close: (id) => ended.get(id) ?? end(id, entryOf(id)),
+    close: (id) => ended.get(id) ?? end(id, entryOf(id), 'hostFinished'),
     sweep: () => {
       let swept = 0;
       for (const [id, entry] of sessions) {

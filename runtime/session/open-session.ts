@@ -10,6 +10,7 @@ import type { Bounds } from './bounds.js';
 import { type SessionClaims, deciderCalls } from './decider-calls.js';
 import type { Evidence, EvidenceStore } from './evidence.js';
 import { GateDeciderError } from './gate-errors.js';
+import { checkSpent, checkVerdict } from './host-reports.js';
 import type { HostDecider, OnError } from './gate-options.js';
 import { NOT_COVERED, type Outcome, type Step, UNASKED, runLedger } from './run-ledger.js';
 import type { GateSession, Observation, ObserveOptions } from './session.js';
@@ -283,8 +284,7 @@ export function openSession(gate: SessionGate, start: SessionStart): GateSession
         return settle(step, { verdict, error: null, deciderMs: since(from) });
       }),
     spend: (tokens) => {
-      if (!(Number.isFinite(tokens) && tokens >= 0))
-        throw new InputError(`spend: got ${JSON.stringify(tokens)} tokens, expected a number from 0`);
+      checkSpent(tokens);
       counts.tokens += Math.ceil(tokens);
     },
     nativeStop: () => {
@@ -304,12 +304,4 @@ export function openSession(gate: SessionGate, start: SessionStart): GateSession
       return ledger.end();
     },
   };
-}
-
-function checkVerdict(covered: unknown, p: unknown, tokens: unknown): void {
-  if (typeof covered !== 'boolean') throw new InputError(`verdict: got covered ${JSON.stringify(covered)}, expected a boolean`);
-  if (p !== null && !(typeof p === 'number' && p >= 0 && p <= 1))
-    throw new InputError(`verdict: got p ${JSON.stringify(p)}, expected a probability`);
-  if (!(typeof tokens === 'number' && Number.isFinite(tokens) && tokens >= 0))
-    throw new InputError(`verdict: got tokens ${JSON.stringify(tokens)}, expected a number from 0`);
 }
