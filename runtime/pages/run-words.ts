@@ -111,7 +111,9 @@ export function gateWords(
   if (enforced) {
     const skipped = known.filter(({ line }) => !line.asked && line.because === 'gate').map(({ line }) => line.loop);
     const called = known.filter(({ line }) => line.asked).map(({ line }) => line.loop);
-    return `The gate skipped ${listedOrNone(skipped)} and called at ${listedOrNone(called)}.`;
+    const audits = known.filter(({ line }) => line.because === 'audit').map(({ line }) => line.loop);
+    const audited = audits.length === 0 ? '' : `, at ${listed(audits)} only to check a skip`;
+    return `The gate skipped ${listedOrNone(skipped)} and called at ${listedOrNone(called)}${audited}.`;
   }
   if (tau === null) return 'The gate: it had no threshold, so nothing can be said of skips. Calibrate on this log first.';
   const gateStop = known.find(({ says, verdict }) => says !== 'skip' && verdict === true)?.line.loop ?? null;

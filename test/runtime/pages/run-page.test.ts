@@ -106,6 +106,7 @@ test('an audited skip, a question without claims and a gate without τ say why t
     audited.steps[0]?.why,
     'Called as an audit: the gate said skip, since margin 0.904654 is above τ 0.4, and this skip was drawn by chance to be checked.',
   );
+  assert.equal(audited.gate, 'The gate skipped no loop and called at loops 1, 2 and 3, at loops 1 and 2 only to check a skip.');
   const none = await exampleRun(() => false, { gate: { claims: { source: 'heuristic', make: () => Promise.resolve([]) } } });
   assert.equal(ofRun(none).steps[0]?.why, 'Called, since there are no claims for the gate to measure.');
   assert.match(runPage(none.session, { settings: none.settings }), /No loop has a margin/);
