@@ -1,6 +1,7 @@
 import { safety } from './frontier.js';
-import { NEVER_CALL, alwaysVerify, gate } from './policies.js';
+import { NEVER_CALL, type Policy, alwaysVerify, gate } from './policies.js';
 import type { QuestionRun } from './question-run.js';
+import { mostClaims, selfGating } from './router-policies.js';
 import { thresholdCurve } from './threshold-curve.js';
 
 /**
@@ -54,4 +55,21 @@ export function largestLower(questions: readonly QuestionRun[], { tau, bar }: { 
   bounds.sort((a, b) => b - a);
   const needed = Math.max(1, Math.ceil(bar * questions.length - 1e-9));
   return Math.max(0, bounds[needed - 1] ?? 0);
+}
+
+/** The count of unmatched claims that skips most while the agreement stays at or above the bar; of equal cuts the larger, which skips less. */
+export function bestSelfGating(
+  questions: readonly QuestionRun[],
+  { next, bar }: { next: number; bar: number },
+): { least: number; policy: Policy } {
+  const most = mostClaims(questions) + 1;
+  let best = { least: most, policy: selfGating({ next, least: most }), calls: Infinity };
+  for (let least = most; least >= 1; least--) {
+    const policy = selfGating({ next, least });
+    const outcomes = questions.map(policy);
+    const calls = outcomes.reduce((sum, one) => sum + one.calls, 0);
+    const agreeing = outcomes.filter(({ stop }, at) => stop === alwaysVerify(questions[at] as QuestionRun).stop).length;
+    if (agreeing / questions.length >= bar && calls < best.calls) best = { least, policy, calls };
+  }
+  return { least: best.least, policy: best.policy };
 }

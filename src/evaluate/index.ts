@@ -58,7 +58,8 @@ export { CONSTRAINTS, type Constraint, type SafetyReference, type Selection, typ
 export { storedReplay } from './stored-replay.js';
 export { type RunClaims, readRunClaims } from './run-claims.js';
 export { type RunFolderManifest, checkVerdictsOfRun } from './same-run.js';
-export { SYSTEM_NAMES, type SystemSettings, type SystemSpec, parseSystems, readySystem } from './systems.js';
+export { SYSTEM_NAMES } from './system-fidelity.js';
+export { type SystemSettings, type SystemSpec, parseSystems, readySystem } from './systems.js';
 export { figure, signed, textTable, withInterval } from './text-table.js';
 export { type ThresholdCurve, thresholdCurve } from './threshold-curve.js';
 export { type TrainList, readTrainList } from './train-list.js';

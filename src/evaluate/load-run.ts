@@ -18,6 +18,7 @@ import { readRunAnswers } from './run-answers.js';
 import { readRunClaims } from './run-claims.js';
 import { type RunFolderManifest, checkVerdictsOfRun } from './same-run.js';
 import { type StandIn, draftedStandIn } from './stand-in.js';
+import { claimPairs, matchMarginSweep } from './stored-verdicts.js';
 
 /** Which of a run's artefacts are read, and how. */
 export interface RunSources {
@@ -171,6 +172,10 @@ async function readRun(folder: string, sources: RunSources, standIn: StandIn | u
         fires: verdict.fires,
         firesBy: verdict.firesBy,
         pairs: verdict.pairs,
+        matchedAt: verdict.matchedAt,
+        claimPairs: verdict.claimPairs,
+        ...(verdict.sweep && { sweep: verdict.sweep }),
+        stopReason: trajectory.loops.at(-1)?.stop_reason ?? null,
         goldLoop: goldLoopOf(trajectory, hops?.get(key), sources.support ?? 'any'),
         claims: claims === null ? targets.length : own.length,
         deciderClaims: verdict.claims,
@@ -245,6 +250,9 @@ interface OneVerdict {
   fires: boolean[];
   firesBy: { all_match: boolean[]; any_match: boolean[] } | undefined;
   pairs: Int32Array | null;
+  matchedAt: number[] | null;
+  claimPairs: Int32Array[] | null;
+  sweep: { fires: boolean[]; pairs: Int32Array }[] | undefined;
 }
 
 async function readVerdicts(
@@ -264,6 +272,9 @@ async function readVerdicts(
       fires: policy === 'all_match' ? all.firesByLoop : any.firesByLoop,
       firesBy: question.claims === null ? undefined : { all_match: all.firesByLoop, any_match: any.firesByLoop },
       pairs: question.claims === null ? null : Int32Array.from(all.pairsByLoop),
+      matchedAt: all.matchedAt,
+      claimPairs: claimPairs(question, rows, stored.scan),
+      sweep: matchMarginSweep(question, rows, { scan: stored.scan, policy }),
     });
   }
   const { decider, claims } = stored.details;

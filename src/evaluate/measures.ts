@@ -151,7 +151,8 @@ function fill(columns: { [name in Column]: Float64Array }, i: number, question: 
 }
 
 /** A call reads every sentence retrieved so far that was not read before, so only the last call's loop matters (method.md §4). */
-function pairsRead(question: QuestionRun, { lastCall }: Outcome): number {
+function pairsRead(question: QuestionRun, { lastCall, pairs }: Outcome): number {
+  if (pairs !== undefined) return pairs;
   let sum = 0;
   if (question.pairs) for (let loop = 0; loop < lastCall; loop++) sum += question.pairs[loop] as number;
   return sum;

@@ -16,6 +16,8 @@ export interface Outcome {
   /** Loop of the last call, which has read all sentences up to it; 0 without a call. */
   lastCall: number;
   stoppedBy: StoppedBy;
+  /** Pairs read, where they are not those of the run's own verdicts up to `lastCall`. */
+  pairs?: number | undefined;
 }
 
 /** A stopping policy: a pure function of what the full trajectory holds (method.md §6). */

@@ -1,5 +1,6 @@
 import type { AnswerScore } from './answer-scores.js';
 import type { QuestionUse } from '../core/training-questions.js';
+import type { StopReason } from '../core/trajectories.js';
 
 /**
  * Everything that a stopping policy may look at in one question's full trajectory, computed once, so that all policies see identical loops
@@ -29,9 +30,20 @@ export interface QuestionRun {
   answers?: ReadonlyMap<string, LoopAnswers> | undefined;
   /** How right the agent's own answer is; left out where the run has none, or the record no gold answer. */
   native?: AnswerScore | undefined;
+  /** The loop by which the decider matches each of its claims, Infinity where it never does. Null or left out where it reads none. */
+  matchedAt?: readonly number[] | null | undefined;
+  /** Pairs that become scorable with each loop, for each of the decider's claims: [claims][loops]; their sum is `pairs`. */
+  claimPairs?: readonly Int32Array[] | null | undefined;
+  /** The verdicts at each match margin of `MATCH_MARGINS`, in its order, where every pair was scored by three labels. */
+  sweep?: readonly { readonly fires: readonly boolean[]; readonly pairs: Int32Array }[] | undefined;
+  /** Why the trajectory ended, as its agent said. */
+  stopReason?: StopReason | null | undefined;
   /** The verdicts under each of the two policies over claims, where the decider rules claim by claim. */
   firesBy?: { readonly all_match: readonly boolean[]; readonly any_match: readonly boolean[] } | undefined;
 }
+
+/** The match margins of HALT's threshold sweep: a pair is a match when lp(match) − max(lp(partial), lp(null)) is above it. */
+export const MATCH_MARGINS = [-2, -1, -0.5, 0, 0.5, 1, 2] as const;
 
 /** One extractor's answers to one question. Arrays are indexed by loop − 1. */
 export interface LoopAnswers {

@@ -1,19 +1,17 @@
 import { InputError } from '../core/errors.js';
-import { largestLower, matchedMarginOnly } from './ablation-thresholds.js';
+import type { Fidelity } from '../core/fidelity.js';
+import { bestSelfGating, largestLower, matchedMarginOnly } from './ablation-thresholds.js';
 import { type Policy, alwaysVerify, firesUnder, fixedK, full, gate, marginOnly, matchPolicy, twoThreshold } from './policies.js';
-import type { QuestionRun } from './question-run.js';
-
-/** The systems that `replay` runs by name (evaluation.md §1); `fixed-k` for any k ≥ 1. */
-export const SYSTEM_NAMES = [
-  'full', 'always-verify', 'fixed-k', 'all_match', 'any_match', 'gate', 'two-threshold', 'margin-only',
-] as const; // prettier-ignore
-export type SystemName = (typeof SYSTEM_NAMES)[number];
+import { MATCH_MARGINS, type QuestionRun } from './question-run.js';
+import { everyOther, oracleSelfGating, skipFirst, veto } from './router-policies.js';
+import { SYSTEM_NAMES, type SystemName, fidelityOf } from './system-fidelity.js';
 
 /** A system as it was asked for. */
 export interface SystemSpec {
   /** `fixed-3`. */
   label: string;
   name: SystemName;
+  /** The number in its label: k, or the match margin. */
   k: number | null;
 }
 
@@ -31,6 +29,9 @@ export interface ReadySystem {
   readsMargins: boolean;
   /** How a threshold was found that was not given; null where it was, or where there is none. */
   note: string | null;
+  /** How faithful it is to what was published, and what differs. */
+  fidelity: Fidelity['fidelity'];
+  fidelityNote: string;
 }
 
 export interface SystemSettings {
@@ -44,12 +45,13 @@ export interface SystemSettings {
   bar: number;
 }
 
-/** Parses `full,always-verify,fixed-3,gate`. Throws InputError listing what there is. */
+/** Parses `full,always-verify,fixed-3,gate`; `threshold-sweep` is every match margin. Throws InputError listing what there is. */
 export function parseSystems(text: string): SystemSpec[] {
   const specs = text
     .split(',')
     .map((one) => one.trim())
     .filter((one) => one !== '')
+    .flatMap((one) => (one === 'threshold-sweep' ? MATCH_MARGINS.map(matchMarginLabel) : [one]))
     .map(parseSystem);
   if (specs.length === 0) throw new InputError(`--systems: got none, expected some of ${SYSTEM_NAMES.join(', ')}`);
   const twice = specs.find((one, at) => specs.findIndex((other) => other.label === one.label) < at);
@@ -58,22 +60,34 @@ export function parseSystems(text: string): SystemSpec[] {
 }
 
 function parseSystem(label: string): SystemSpec {
-  const fixed = /^fixed-([1-9]\d*)$/.exec(label);
-  if (fixed) return { label, name: 'fixed-k', k: Number(fixed[1]) };
+  const numbered = /^(fixed|self-gating)-([1-9]\d*)$|^(skip-first)-(\d+)$/.exec(label);
+  if (numbered)
+    return {
+      label,
+      name: `${(numbered[1] ?? numbered[3]) as 'fixed' | 'self-gating' | 'skip-first'}-k`,
+      k: Number(numbered[2] ?? numbered[4]),
+    };
+  const margin = MATCH_MARGINS.find((one) => matchMarginLabel(one) === label);
+  if (margin !== undefined) return { label, name: 'match-margin', k: margin };
   const name = SYSTEM_NAMES.find((one) => one === label);
-  if (name === undefined || name === 'fixed-k') {
+  if (name === undefined || name.endsWith('-k') || name === 'match-margin') {
     throw new InputError(
-      `--systems: got ${JSON.stringify(label)}, expected some of ${SYSTEM_NAMES.join(', ')} (fixed-k with a number: fixed-3)`,
+      `--systems: got ${JSON.stringify(label)}, expected some of ${SYSTEM_NAMES.join(', ')} (those with k with a number: fixed-3; match-margin with one of ${MATCH_MARGINS.map(matchMarginLabel).join(', ')}, or threshold-sweep for all of them)`,
     );
   }
   return { label, name, k: null };
+}
+
+/** `match-margin-0.5`, `match-margin+0`. */
+function matchMarginLabel(margin: number): string {
+  return `match-margin${margin < 0 ? '' : '+'}${margin}`;
 }
 
 /** Fixes a system's thresholds for one dataset's questions. Throws InputError where it has none. */
 export function readySystem(spec: SystemSpec, questions: readonly QuestionRun[], settings: SystemSettings): ReadySystem {
   const { label } = spec;
   const fires = (one: QuestionRun): readonly boolean[] => one.fires;
-  const plain = { label, fires, tau: null, lower: null, callsDecider: true, readsMargins: false, note: null };
+  const plain = { label, fires, tau: null, lower: null, callsDecider: true, readsMargins: false, note: null, ...fidelityOf(spec.name) };
   switch (spec.name) {
     case 'full':
       return { ...plain, policy: full, fires: null, callsDecider: false };
@@ -100,10 +114,55 @@ export function readySystem(spec: SystemSpec, questions: readonly QuestionRun[],
       const note = settings.marginOnlyTau === undefined ? "τ matched to always-verify's coverage safety on these same questions" : null;
       return { ...plain, policy: marginOnly(tau), tau, fires: null, callsDecider: false, readsMargins: true, note };
     }
+    case 'match-margin':
+      return { ...plain, ...atMatchMargin(label, spec.k as number, questions) };
+    case 'veto': {
+      const tau = neededTau(label, settings);
+      return { ...plain, policy: veto(tau), tau, readsMargins: true };
+    }
+    case 'skip-first-k':
+      return { ...plain, policy: skipFirst(spec.k as number) };
+    case 'every-other':
+      return { ...plain, policy: everyOther };
+    case 'self-gating-k': {
+      needClaims(label, questions);
+      const { least, policy } = bestSelfGating(questions, { next: spec.k as number, bar: settings.bar });
+      return {
+        ...plain,
+        policy,
+        note: `skips after ${least} or more unmatched claims, chosen on these same questions at agreement ≥ ${settings.bar}`,
+      };
+    }
+    case 'oracle-self-gating':
+      needClaims(label, questions);
+      return { ...plain, policy: oracleSelfGating, note: 'a bound, not deployable: it knows the verdicts of the calls that it skips' };
   }
 }
 
 function neededTau(label: string, { tau }: SystemSettings): number {
   if (tau === null) throw new InputError(`--systems ${label}: needs a threshold; give --profile or --tau`);
   return tau;
+}
+
+/** Always-verify with a stricter or looser match, and the pairs that it would have read. */
+function atMatchMargin(label: string, margin: number, questions: readonly QuestionRun[]): Pick<ReadySystem, 'policy' | 'fires'> {
+  const at = MATCH_MARGINS.indexOf(margin as (typeof MATCH_MARGINS)[number]);
+  const swept = (one: QuestionRun): NonNullable<QuestionRun['sweep']>[number] => {
+    const found = one.sweep?.[at];
+    if (found) return found;
+    throw new InputError(`--systems ${label}: needs verdicts with the three labels' scores of every pair; decide again with --all-pairs`);
+  };
+  for (const one of questions) swept(one);
+  return {
+    fires: (one) => swept(one).fires,
+    policy: (one) => {
+      const { fires, pairs } = swept(one);
+      const outcome = alwaysVerify({ ...one, fires });
+      return { ...outcome, pairs: pairs.subarray(0, outcome.lastCall).reduce((sum, count) => sum + count, 0) };
+    },
+  };
+}
+
+function needClaims(label: string, questions: readonly QuestionRun[]): void {
+  if (questions.some((one) => !one.matchedAt)) throw new InputError(`--systems ${label}: needs a decider that rules claim by claim`);
 }

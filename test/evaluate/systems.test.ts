@@ -22,10 +22,11 @@ test('systems are named, fixed-k for any k', () => {
       ['gate', null],
     ],
   );
-  const list = 'full, always-verify, fixed-k, all_match, any_match, gate, two-threshold, margin-only';
+  const list =
+    'full, always-verify, fixed-k, all_match, any_match, gate, two-threshold, margin-only, match-margin, veto, skip-first-k, every-other, self-gating-k, oracle-self-gating';
   assert.throws(() => parseSystems('fixed-0'), {
     name: 'InputError',
-    message: `--systems: got "fixed-0", expected some of ${list} (fixed-k with a number: fixed-3)`,
+    message: `--systems: got "fixed-0", expected some of ${list} (those with k with a number: fixed-3; match-margin with one of match-margin-2, match-margin-1, match-margin-0.5, match-margin+0, match-margin+0.5, match-margin+1, match-margin+2, or threshold-sweep for all of them)`,
   });
   assert.throws(() => parseSystems('gate,gate'), { name: 'InputError', message: '--systems: got "gate" twice, expected each once' });
   assert.throws(() => parseSystems(' , '), { name: 'InputError', message: `--systems: got none, expected some of ${list}` });

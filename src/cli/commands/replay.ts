@@ -46,7 +46,7 @@ interface Flags extends CommonFlags, RunFlags {
 export const replay: Command = {
   path: 'replay <run..>',
   describe: 'stopping policies on the same loops: what each calls, where it stops, what is covered there',
-  epilogue: `Systems: ${SYSTEM_NAMES.join(', ')} (fixed-k with a number: fixed-3). Flags that are left out are taken from the profile. Writes replay.json and rows.jsonl.`,
+  epilogue: `Systems: ${SYSTEM_NAMES.join(', ')} (those with k with a number: fixed-3; match-margin with one: match-margin+0.5, or threshold-sweep). Flags that are left out are taken from the profile. Writes replay.json and rows.jsonl.`,
   positionals: { run: 'folders of runs' },
   options: {
     ...runOptions,
