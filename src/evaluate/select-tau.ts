@@ -61,7 +61,7 @@ export interface Selection {
 export function selectTau(curves: readonly ThresholdCurve[], options: SelectionOptions = {}): Selection {
   const { bar = 0.9, safetyReference = 'own', grid = 0.005, floor = NEVER_CALL } = options;
   if (curves.length === 0) throw new RangeError('curves: got none, expected one for each training dataset');
-  const taus = candidates(curves, grid);
+  const taus = candidateTaus(curves, grid);
   const references = curves.map((curve) => reference(curve, safetyReference));
   const steps = curves.map(() => 0);
   // Of each candidate: its calls, and which constraints it fails.
@@ -124,7 +124,8 @@ function reference(curve: ThresholdCurve, which: SafetyReference): number | null
   return safety(curve.always);
 }
 
-function candidates(curves: readonly ThresholdCurve[], grid: TauGrid): Float64Array {
+/** What τ is chosen from, in rising order. */
+export function candidateTaus(curves: readonly ThresholdCurve[], grid: TauGrid): Float64Array {
   if (grid === 'exact') {
     const size = curves.reduce((sum, curve) => sum + curve.taus.length, 2);
     const all = new Float64Array(size);
