@@ -4,6 +4,7 @@ import { createHash, timingSafeEqual } from 'node:crypto';
 import { isIP } from 'node:net';
 import type { Socket } from 'node:net';
 import { answerBatch } from './batch.js';
+import { InputError } from '../../src/core/errors.js';
 import { OPERATIONS, type Operation, openApiDocument } from './openapi.js';
 import { parseRequest } from './parse-request.js';
 import { type ErrorCode, ServiceError } from './service-error.js';
@@ -45,17 +46,24 @@ export interface HttpServer {
 
 const LOOPBACK = new Set(['localhost', '127.0.0.1', '[::1]', '::1']);
 const SWEEP_MILLIS = 1000;
+const LISTEN_ERRORS: { readonly [code: string]: string } = {
+  EADDRINUSE: 'something else listens there',
+  EACCES: 'no permission',
+  EADDRNOTAVAIL: 'this machine has no such address',
+  ENOTFOUND: 'no such host',
+  ERR_SOCKET_BAD_PORT: 'expected a port from 0 to 65535',
+};
 /** A page may narrow it further: those of runs name their one script. */
 const PAGE_POLICY = "default-src 'none'; style-src 'unsafe-inline'; script-src 'unsafe-inline'; frame-ancestors 'none'";
 
 /**
- * The service over HTTP. Throws ServiceError `unauthorized` where an address beyond loopback is asked for without a token: whoever can reach the
+ * The service over HTTP. Throws InputError where it cannot listen there, and where an address beyond loopback is asked for without a token: whoever can reach the
  * service reads evidence and moves agents.
  */
 export async function listen(service: Service, options: HttpOptions): Promise<HttpServer> {
   const { host = '127.0.0.1', port = 0, token, bodyLimit = 4 * 1024 * 1024, requestsPerMinute = 6000, shutdownMillis = 10_000 } = options;
   if (!isLoopback(host) && token === undefined)
-    throw new ServiceError('unauthorized', `address ${host}: expected a token, which any other address than loopback needs`);
+    throw new InputError(`address ${host}: expected a token, which any other address than loopback needs`);
   const instance = fastify({
     bodyLimit,
     logger: false,
@@ -124,7 +132,12 @@ export async function listen(service: Service, options: HttpOptions): Promise<Ht
         .header('content-security-policy', PAGE_POLICY)
         .send(html);
     });
-  const address = await instance.listen({ host, port });
+  const address = await instance.listen({ host, port }).catch(async (error: NodeJS.ErrnoException) => {
+    await instance.close();
+    throw error.code === undefined
+      ? error
+      : new InputError(`cannot listen on ${host}, port ${port}: ${LISTEN_ERRORS[error.code] ?? error.code}`);
+  });
   const sweeper = setInterval(() => service.sweep(), SWEEP_MILLIS);
   sweeper.unref();
   return {

@@ -19,7 +19,8 @@ import { InputError } from '../core/errors.js';
 import type { JudgeReads } from '../prompts/index.js';
 import type { CommonFlags, Terminal } from './command.js';
 import { encoderOf } from './encoder-flags.js';
-import { type LlmFlags, openModel } from './llm-flags.js';
+import type { LanguageModel } from '../llm/index.js';
+import type { LlmFlags } from './llm-flags.js';
 import { numberIn, wholeNumber } from './number-flags.js';
 import { type VerifierFlags, verifierOf } from './verifier-flags.js';
 
@@ -39,7 +40,19 @@ export interface LiveDeciderFlags extends VerifierFlags, LlmFlags {
 /** Opens the decider that the flags name; what it opened is added to `opened`, for the caller to close. Throws InputError. */
 export async function liveDecider(
   flags: LiveDeciderFlags & CommonFlags,
-  { encoder, policy, opened, terminal }: { encoder: Encoder; policy: Policy; opened: { close(): Promise<void> }[]; terminal: Terminal },
+  {
+    encoder,
+    languageModel,
+    policy,
+    opened,
+    terminal,
+  }: {
+    encoder: Encoder;
+    languageModel: () => Promise<LanguageModel>;
+    policy: Policy;
+    opened: { close(): Promise<void> }[];
+    terminal: Terminal;
+  },
 ): Promise<LiveDecider | 'host'> {
   const threshold = flags.threshold === undefined ? undefined : numberIn('threshold', flags.threshold, [Number.MIN_VALUE, 1]);
   const { provider } = flags;
@@ -60,9 +73,7 @@ export async function liveDecider(
       return liveVerifierDecider(verifier, { policy, ...(flags.server !== undefined && { lookAhead: Number.MAX_SAFE_INTEGER }) });
     }
     case 'judge': {
-      const model = await openModel(flags, terminal);
-      opened.push(model);
-      const judge = liveJudgeDecider(model, {
+      const judge = liveJudgeDecider(await languageModel(), {
         threshold,
         reads: flags['judge-reads'] ?? 'sentences',
         allowWrongPolarity: flags['allow-wrong-polarity'],

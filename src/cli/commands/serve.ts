@@ -10,52 +10,14 @@ import {
   readProfile,
   sharedEncoder,
 } from '../../../runtime/index.js';
-import { CLAIM_SOURCES, CLAIM_TEXTS, type ClaimSource, type ClaimText } from '../../core/claims.js';
 import { InputError } from '../../core/errors.js';
-import { GATE_MODES, type GateMode } from '../../core/gate-log.js';
-import type { Command, CommandResult, CommonFlags, Terminal } from '../command.js';
-import { judgeOptions } from '../decider-flags.js';
-import { type EncoderFlags, encoderOf, encoderOptions } from '../encoder-flags.js';
-import { LIVE_DECIDERS, type LiveDeciderFlags, liveDecider } from '../live-decider.js';
-import { llmOptions, openModel } from '../llm-flags.js';
+import type { Command, CommandResult, Terminal } from '../command.js';
+import { encoderOf } from '../encoder-flags.js';
+import { liveDecider } from '../live-decider.js';
+import { type OpenedModel, openModel } from '../llm-flags.js';
 import { numberIn, wholeNumber } from '../number-flags.js';
 import { profilePath } from '../profile-path.js';
-import { verifierOptions } from '../verifier-flags.js';
-
-interface Flags extends CommonFlags, EncoderFlags, Omit<LiveDeciderFlags, keyof EncoderFlags> {
-  profile?: string;
-  drafter?: string;
-  claims?: 'heuristic' | 'generated' | 'client';
-  'claim-source'?: ClaimSource;
-  'claim-text'?: ClaimText;
-  mode: GateMode;
-  transfer: boolean;
-  steps: number;
-  'decider-calls'?: number;
-  'question-tokens'?: number;
-  'question-seconds'?: number;
-  'idle-searches': number;
-  'on-error': 'continue' | 'stop' | 'throw';
-  'decider-timeout': number;
-  'audit-skips'?: number;
-  'audit-questions'?: number;
-  'force-continue': boolean;
-  'drift-fall-back': boolean;
-  log?: string;
-  content: boolean;
-  label?: string;
-  ui: boolean;
-  host: string;
-  port: number;
-  'token-env': string;
-  'allowed-host'?: string[];
-  'max-sessions': number;
-  'session-idle': number;
-  'session-life': number;
-  'body-limit': number;
-  rate: number;
-  otel: boolean;
-}
+import { type ServeFlags, refuseIdleFlags, serveOptions } from '../serve-flags.js';
 
 export const serve: Command = {
   path: 'serve',
@@ -68,66 +30,12 @@ export const serve: Command = {
   epilogue:
     'Any address but loopback needs a token, in the environment variable HOPGATE_TOKEN. /openapi.json describes the requests, /metrics is for Prometheus. ' +
     'SIGTERM and Ctrl-C end it: what runs is answered first.',
-  options: {
-    profile: { type: 'string', describe: 'profile.json, or the folder of a calibration; without one only --mode shadow' },
-    mode: {
-      choices: GATE_MODES,
-      default: 'shadow',
-      describe: 'shadow: the decider is always asked and the log says what would have been skipped',
-    },
-    transfer: {
-      type: 'boolean',
-      default: false,
-      describe: 'apply the profile although decider, claims or splitter differ, and say so in the log',
-    },
-    decider: { choices: LIVE_DECIDERS, default: 'host', describe: 'host: the agent asks its own, and hands the verdict in' },
-    model: { type: 'string', describe: "folder of the decider's model, or a verifier by name" },
-    threshold: { type: 'number', describe: 'judge, nli, stoprag, simrag: from which probability on it covers (default 0.5)' },
-    ...judgeOptions,
-    drafter: { type: 'string', describe: 'folder of a drafter, whose slots make the margin in place of claims' },
-    claims: {
-      choices: ['heuristic', 'generated', 'client'],
-      describe: 'where claims come from: the question’s words, --llm, or each request that opens a question (default: heuristic)',
-    },
-    'claim-source': { choices: CLAIM_SOURCES, describe: 'client: what its claims are called (default generated)' },
-    'claim-text': { choices: CLAIM_TEXTS, describe: "which text of a claim makes the margin (default: the profile's)" },
-    steps: { type: 'number', default: 6, describe: 'searches of a question at most' },
-    'decider-calls': { type: 'number', describe: 'decider calls of a question at most' },
-    'question-tokens': { type: 'number', describe: 'tokens of a question at most: what the agent reports and what the decider takes' },
-    'question-seconds': { type: 'number', describe: 'seconds of a question at most' },
-    'idle-searches': { type: 'number', default: 3, describe: 'searches in a row without a new sentence that end a question' },
-    'on-error': { choices: ['continue', 'stop', 'throw'], default: 'continue', describe: 'what a failing decider does to a question' },
-    'decider-timeout': { type: 'number', default: 60, describe: 'seconds that one call may take' },
-    'audit-skips': { type: 'number', describe: 'enforce: share of skips that are called all the same (default 0.02)' },
-    'audit-questions': { type: 'number', describe: 'enforce: share of questions that stay in shadow (default 0.01)' },
-    'force-continue': { type: 'boolean', default: false, describe: 'an agent that ends before coverage is told to go on' },
-    'drift-fall-back': { type: 'boolean', default: false, describe: "after drift's alarm every skip is called" },
-    log: { type: 'string', describe: 'file that the events are appended to (calibrate --from-log, report --from-log)' },
-    content: { type: 'boolean', default: false, describe: 'log questions, queries and sentences too' },
-    label: { type: 'string', describe: 'what this traffic is called in the log' },
-    ui: {
-      type: 'boolean',
-      default: false,
-      describe: 'pages at /ui: the last 200 questions step by step (with --content, their texts); a token covers them too',
-    },
-    host: { type: 'string', default: '127.0.0.1', describe: 'address to listen on' },
-    port: { type: 'number', default: 8787, describe: '0: a free one' },
-    'token-env': { type: 'string', default: 'HOPGATE_TOKEN', describe: 'environment variable with the token that clients have to send' },
-    'allowed-host': { type: 'string', array: true, nargs: 1, describe: 'on loopback: another name it may be asked by; may be given again' },
-    'max-sessions': { type: 'number', default: 10_000, describe: 'questions open at once' },
-    'session-idle': { type: 'number', default: 900, describe: 'seconds without a request after which a question expires' },
-    'session-life': { type: 'number', default: 3600, describe: 'seconds after which it expires in any case' },
-    'body-limit': { type: 'number', default: 4 * 1024 * 1024, describe: 'bytes of a request at most' },
-    rate: { type: 'number', default: 6000, describe: 'requests a minute and client at most; 0: no limit' },
-    otel: { type: 'boolean', default: false, describe: 'send OpenTelemetry spans (OTEL_EXPORTER_OTLP_ENDPOINT); needs its two packages' },
-    ...encoderOptions,
-    ...verifierOptions,
-    ...llmOptions,
-  },
-  run: (args, terminal) => run(args as unknown as Flags, terminal),
+  options: serveOptions,
+  run: (args, terminal) => run(args as unknown as ServeFlags, terminal),
 };
 
-async function run(flags: Flags, terminal: Terminal): Promise<CommandResult> {
+async function run(flags: ServeFlags, terminal: Terminal): Promise<CommandResult> {
+  refuseIdleFlags(flags);
   const token = tokenOf(flags);
   const opened: { close(): Promise<void> }[] = [];
   const log = flags.log === undefined ? undefined : gateLogFile(flags.log);
@@ -170,11 +78,13 @@ async function run(flags: Flags, terminal: Terminal): Promise<CommandResult> {
   }
 }
 
-async function gateOptions(flags: Flags, opened: { close(): Promise<void> }[], terminal: Terminal): Promise<Omit<GateOptions, 'log'>> {
+async function gateOptions(flags: ServeFlags, opened: { close(): Promise<void> }[], terminal: Terminal): Promise<Omit<GateOptions, 'log'>> {
   const { mode, transfer, content, label, seed } = flags;
   const profile = flags.profile === undefined ? undefined : await readProfile(await profilePath(flags.profile));
   if (mode === 'enforce' && !profile)
     throw new InputError('--profile: expected one with --mode enforce; run in shadow first, and calibrate --from-log');
+  if (flags['drift-fall-back'] && !profile?.first_margins)
+    throw new InputError('--drift-fall-back: expected a profile that keeps its first margins; calibrate again');
   const encoder = sharedEncoder(await encoderOf(flags, profile?.encoder.name));
   opened.push(encoder);
   const drafter =
@@ -182,8 +92,15 @@ async function gateOptions(flags: Flags, opened: { close(): Promise<void> }[], t
       ? undefined
       : await openDrafter(flags.drafter, { encoder: encoder.identity, warn: (text) => terminal.warn(text) });
   if (drafter) opened.push(drafter);
-  const decider = await liveDecider(flags, { encoder, policy: profile?.policy ?? 'all_match', opened, terminal });
-  const claims = await claimsOf(flags, opened, terminal);
+  // One for claims and judge: they share its budget.
+  let asked: Promise<OpenedModel> | undefined;
+  const languageModel = (): Promise<OpenedModel> =>
+    (asked ??= openModel({ ...flags, concurrency: flags.concurrency ?? CONCURRENCY }, terminal).then((model) => {
+      opened.push(model);
+      return model;
+    }));
+  const decider = await liveDecider(flags, { encoder, languageModel, policy: profile?.policy ?? 'all_match', opened, terminal });
+  const claims = await claimsOf(flags, languageModel);
   const audit = { skips: flags['audit-skips'], questions: flags['audit-questions'] };
   return {
     encoder,
@@ -219,7 +136,7 @@ async function gateOptions(flags: Flags, opened: { close(): Promise<void> }[], t
   };
 }
 
-async function claimsOf(flags: Flags, opened: { close(): Promise<void> }[], terminal: Terminal): Promise<ClaimsOption | undefined> {
+async function claimsOf(flags: ServeFlags, languageModel: () => Promise<OpenedModel>): Promise<ClaimsOption | undefined> {
   const {
     claims = flags.drafter === undefined ? 'heuristic' : undefined,
     'claim-source': source = 'generated',
@@ -227,15 +144,13 @@ async function claimsOf(flags: Flags, opened: { close(): Promise<void> }[], term
   } = flags;
   if (claims === undefined) return undefined;
   if (claims === 'client') return { source, text };
-  if (flags['claim-source'] !== undefined) throw new InputError(`--claim-source: of no use with --claims ${claims}`);
   if (claims === 'heuristic')
     return {
       source: 'heuristic',
       text,
       make: ({ id, question }) => Promise.resolve(heuristicClaims({ question_id: id, row: 0, question })),
     };
-  const model = await openModel(flags, terminal);
-  opened.push(model);
+  const model = await languageModel();
   return {
     source: 'generated',
     text,
@@ -243,7 +158,7 @@ async function claimsOf(flags: Flags, opened: { close(): Promise<void> }[], term
   };
 }
 
-function tokenOf({ 'token-env': name }: Flags): string | undefined {
+function tokenOf({ 'token-env': name }: ServeFlags): string | undefined {
   const token = process.env[name];
   if (token === undefined || token === '') return undefined;
   if (/\s/.test(token)) throw new InputError(`${name}: the token holds white space, expected a word`);
@@ -265,7 +180,7 @@ async function exporterOf(
   }
 }
 
-function say({ address }: HttpServer, { mode, host, ui }: Flags, terminal: Terminal): void {
+function say({ address }: HttpServer, { mode, host, ui }: ServeFlags, terminal: Terminal): void {
   terminal.print(`listening on ${address} (${mode})`);
   if (terminal.json) terminal.note(`listening on ${address} (${mode})`);
   if (ui) terminal.note(`pages at ${address}/ui`);
@@ -275,6 +190,9 @@ function say({ address }: HttpServer, { mode, host, ui }: Flags, terminal: Termi
 function seconds(name: string, value: number): number {
   return numberIn(name, value, [0.001, 10_000_000]) * 1000;
 }
+
+/** Requests to a language model at once, of all sessions, unless `--concurrency` says another number. */
+const CONCURRENCY = 16;
 
 /** Until Ctrl-C, or SIGTERM as supervisors send it. */
 function ended(signal: AbortSignal): Promise<void> {
