@@ -69,3 +69,6 @@ export { type StandIn, draftedStandIn, storedMeanClaims } from './stand-in.js';
 export { FRONTIER_AGREEMENT, type MeasuredFrontier, drafterFrontier, learntWarnings } from './drafter-frontier.js';
 export { type RunEvidence, runEvidence } from './run-evidence.js';
 export { type Ablation, type AblationWishes, ablations } from './verifier-ablations.js';
+export { type RouterComparison, type RouterOptions, type RouterRow, ROUTER_BARS, compareRouters } from './compare-routers.js';
+export { ROUTER_NAMES, type RouterName } from './router-scores.js';
+export { routerTables } from './router-tables.js';

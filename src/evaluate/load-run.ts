@@ -13,6 +13,7 @@ import { runFolder } from '../core/run-folder.js';
 import { readTable } from '../core/tables.js';
 import type { LearntFrom } from '../core/training-questions.js';
 import { type Trajectory, groupTrajectories, trajectoryColumns } from '../core/trajectories.js';
+import { cheapSignals } from './cheap-signals.js';
 import { type Exclusions, type QuestionRun, noExclusions } from './question-run.js';
 import { readRunAnswers } from './run-answers.js';
 import { readRunClaims } from './run-claims.js';
@@ -87,6 +88,8 @@ export interface LoadOptions {
   warn?: ((message: string) => void) | undefined;
   /** Stands for the claims in the margin, like `sources.drafter`: for drafters that are no folder yet, and for their baselines. */
   standIn?: StandIn | undefined;
+  /** Also what the cheap routers read (`cheapSignals`), from the claims' texts and the question's own pages. Default false. */
+  signals?: boolean | undefined;
   /** What a question did for a drafter; default: that of the stand-in. */
   learntFrom?: LearntFrom | undefined;
 }
@@ -118,7 +121,10 @@ async function readRun(folder: string, sources: RunSources, standIn: StandIn | u
   const policy = sources.policy ?? 'all_match';
   const verdictsFolder = runFolder.verdicts(folder, sources.decider);
   const { verdicts, decider } = await readVerdicts(run, sources.decider, policy);
-  const { hops, records } = await readGold(folder, manifest, sources.covering ?? 'answer');
+  const { hops, records, pages } = await readGold(folder, manifest, {
+    covering: sources.covering ?? 'answer',
+    keepPages: options.signals ?? false,
+  });
   if (claims === null && hops === undefined)
     throw new InputError('without --claims the question is read from the records of the run, and this run has none', { file: folder });
   const asked = new Map(claims === null ? records.map((record) => [questionKey(record), record.question]) : []);
@@ -180,6 +186,13 @@ async function readRun(folder: string, sources: RunSources, standIn: StandIn | u
         claims: claims === null ? targets.length : own.length,
         deciderClaims: verdict.claims,
         learnt: learntFrom?.(asks),
+        ...(options.signals && {
+          signals: await cheapSignals(
+            trajectory,
+            own.map((claim) => claimText(claim, text ?? defaultClaimText(claim.source))),
+            { evidenceText: identity.evidenceText, policy, pages: pages.get(key) },
+          ),
+        }),
         ...(extracted.extractors.length > 0 && { answers: extracted.of(trajectory), native: extracted.native(trajectory) }),
       });
     }
@@ -283,21 +296,23 @@ async function readVerdicts(
 
 type GoldAnswers = Pick<HopRecord, 'row' | 'question_id' | 'question' | 'answer' | 'aliases'>;
 
-/** The gold hops of every record, its question and its answers; no hops at all where the run has no records. */
+/** The gold hops of every record, its question and its answers, and its pages where they are kept; no hops at all where the run has no records. */
 async function readGold(
   folder: string,
   manifest: Manifest,
-  covering: 'answer' | 'paragraph',
-): Promise<{ hops: Map<string, GoldHops> | undefined; records: GoldAnswers[] }> {
+  { covering, keepPages }: { covering: 'answer' | 'paragraph'; keepPages: boolean },
+): Promise<{ hops: Map<string, GoldHops> | undefined; records: GoldAnswers[]; pages: Map<string, HopRecord['pages']> }> {
   const records: GoldAnswers[] = [];
-  if (!manifest.outputs.some((one) => /^records\.(arrow|jsonl)$/.test(one.name))) return { hops: undefined, records };
+  const pages = new Map<string, HopRecord['pages']>();
+  if (!manifest.outputs.some((one) => /^records\.(arrow|jsonl)$/.test(one.name))) return { hops: undefined, records, pages };
   const hops = new Map<string, GoldHops>();
   for await (const record of readTable(folder, manifest, 'records', recordColumns)) {
     hops.set(questionKey(record), goldHops(record, covering));
+    if (keepPages) pages.set(questionKey(record), record.pages);
     const { row, question_id, question, answer, aliases } = record;
     records.push({ row, question_id, question, answer, aliases });
   }
-  return { hops, records };
+  return { hops, records, pages };
 }
 
 /**

@@ -1,4 +1,5 @@
 import type { AnswerScore } from './answer-scores.js';
+import type { CheapSignals } from './cheap-signals.js';
 import type { QuestionUse } from '../core/training-questions.js';
 import type { StopReason } from '../core/trajectories.js';
 
@@ -36,6 +37,8 @@ export interface QuestionRun {
   claimPairs?: readonly Int32Array[] | null | undefined;
   /** The verdicts at each match margin of `MATCH_MARGINS`, in its order, where every pair was scored by three labels. */
   sweep?: readonly { readonly fires: readonly boolean[]; readonly pairs: Int32Array }[] | undefined;
+  /** What the cheap routers read. Left out where it was not asked for. */
+  signals?: CheapSignals | undefined;
   /** Why the trajectory ended, as its agent said. */
   stopReason?: StopReason | null | undefined;
   /** The verdicts under each of the two policies over claims, where the decider rules claim by claim. */
