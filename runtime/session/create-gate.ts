@@ -188,6 +188,7 @@ export function createGate(options: GateOptions): Gate {
         mode: questionMode,
         run_on: runOn,
         budget: sessionBounds.maxSteps,
+        bounds: sessionBounds,
         claims: parts.targets.length,
         claim_texts: content ? parts.texts : null,
       });

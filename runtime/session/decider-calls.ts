@@ -44,7 +44,7 @@ export function deciderCalls({ id, question, claims: given, decider, clock, onCl
       return nothingToCover();
     },
     call: async (history, { limit: ms, signal, margins, onCall }) => {
-      const since = clock();
+      let since = clock();
       const took = (): number => Math.max(0, clock() - since);
       const limit = timeLimit(ms, signal);
       let stage: 'claims' | 'decider' = 'claims';
@@ -52,6 +52,8 @@ export function deciderCalls({ id, question, claims: given, decider, clock, onCl
         if (typeof claims === 'function') {
           claims = await limit.race(claims(limit.signal));
           onClaims({ k: claims.length, ms: took() });
+          // Making the claims has a line of its own.
+          since = clock();
         }
         if (nothingToCover()) return { kind: 'no claims' };
         stage = 'decider';

@@ -25,18 +25,29 @@ export function gateLogFile(path: string): GateLogSink {
     throw fromSystem(error, path);
   }
   const lost = { events: 0, reason: null as string | null };
+  let [torn, closed] = [false, false];
+  const lose = (reason: string): void => {
+    lost.events++;
+    lost.reason = reason;
+  };
   return {
     lost,
     write: (event) => {
+      // The number of a closed file may be another file's by now.
+      if (closed) return lose('the log was closed before');
       try {
-        // Synchronous: for lines this short the way through the thread pool takes many times longer than the write.
-        appendFileSync(file, `${JSON.stringify(event)}\n`);
+        // Synchronous: for lines this short the way through the thread pool takes many times longer than the write. A line may have been written in part.
+        appendFileSync(file, `${torn ? '\n' : ''}${JSON.stringify(event)}\n`);
+        torn = false;
       } catch (error) {
-        lost.events++;
-        lost.reason = (error as Error).message;
+        torn = true;
+        lose((error as Error).message);
       }
     },
-    close: () => closeSync(file),
+    close: () => {
+      if (!closed) closeSync(file);
+      closed = true;
+    },
   };
 }
 

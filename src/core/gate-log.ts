@@ -1,7 +1,6 @@
 import { z } from 'zod';
 import { CLAIM_SOURCES, CLAIM_TEXTS } from './claims.js';
 import { EVIDENCE_TEXTS, encoderIdentity } from './embeddings.js';
-import { InputError } from './errors.js';
 import { readLines } from './jsonl.js';
 import { parsedLine } from './parse.js';
 
@@ -28,6 +27,15 @@ export type AskedBecause = (typeof ASKED_BECAUSE)[number];
 const duration = z.number().nonnegative();
 const count = z.int().nonnegative();
 
+/** Null: none. */
+const loggedBounds = z.strictObject({
+  maxSteps: z.nullable(count),
+  maxCalls: z.nullable(count),
+  maxTokens: z.nullable(count),
+  maxMillis: z.nullable(duration),
+  noProgress: z.nullable(count),
+});
+
 /** Everything that a log's margins and verdicts belong to; logs that differ in it are not one traffic. */
 export const gateSettings = z.strictObject({
   mode: z.enum(GATE_MODES),
@@ -46,13 +54,8 @@ export const gateSettings = z.strictObject({
   decider: z.strictObject({ name: z.string(), identity: z.json(), reads_claims: z.boolean() }),
   /** Differences from the profile under which it is knowingly applied. */
   transferred: z.array(z.string()),
-  bounds: z.strictObject({
-    maxSteps: z.nullable(count),
-    maxCalls: z.nullable(count),
-    maxTokens: z.nullable(count),
-    maxMillis: z.nullable(duration),
-    noProgress: z.nullable(count),
-  }),
+  /** Of a question, unless its own line says another. */
+  bounds: loggedBounds,
   on_error: z.enum(['continue', 'stop', 'throw']),
   /** Shares of skips that are called all the same, and of questions that stay in shadow, under `enforce`. */
   audit: z.strictObject({ skips: z.number().min(0).max(1), questions: z.number().min(0).max(1) }),
@@ -89,6 +92,8 @@ const openLine = z.strictObject({
   run_on: z.boolean(),
   /** Steps that this question may take at most; null where none is set. */
   budget: z.nullable(count),
+  /** All bounds of this question; `budget` is the one on steps. */
+  bounds: loggedBounds,
   /** K of the margin; 0: the gate cannot speak. */
   claims: count,
   /** The texts that the margin is made of; null without content, and where slots are drafted. */
@@ -186,47 +191,55 @@ export interface LoggedSession {
   loops: GateLoop[];
   /** Null where the process ended before the question did. */
   end: GateEnd | null;
+  /** Lines of it are gone: nothing that is counted from its loops holds. */
+  gap: boolean;
 }
 
 export interface GateLog {
   gates: Map<string, GateLine>;
   sessions: LoggedSession[];
   drifts: GateDrift[];
-  /** Lines that a kill cut off. */
+  /** Lines that a kill or a full disk cut off. */
   torn: number;
+  /** Events of a session or gate whose beginning is gone. */
+  strays: number;
 }
 
 /**
- * Reads a gate log, whose lines of different sessions stand among each other. A line that is not whole JSON is torn, and counted, where a process
- * was killed: at the file's end, or before the header of the next process. Throws InputError naming the line for anything else that is no
- * event, and for an event of a session or gate that was never opened.
+ * Reads a gate log, whose lines of different sessions stand among each other. Lines may be missing or torn, where a process was killed or its disk was
+ * full: they are counted, and a session of which some are gone has a `gap`. Throws InputError naming the line for JSON that is no event, and
+ * for a file without any whole header.
  */
 export async function readGateLog(path: string): Promise<GateLog> {
-  const log: GateLog = { gates: new Map(), sessions: [], drifts: [], torn: 0 };
+  const log = emptyLog();
   const reading: Reading = { log, open: new Map(), processes: 0 };
   let broken: { line: number; text: string } | undefined;
   for await (const { line, text } of readLines(path)) {
-    if (broken) {
-      // A process that is started anew ends the torn line, and writes its header.
-      if (!text.startsWith('{"event":"gate"')) parsedLine(gateEvent, broken.text, { file: path, line: broken.line });
+    if (isJson(text)) takeEvent(reading, parsedLine(gateEvent, text, { file: path, line }));
+    else {
       log.torn++;
-      broken = undefined;
+      broken ??= { line, text };
     }
-    if (!isJson(text)) {
-      broken = { line, text };
-      continue;
-    }
-    takeEvent(reading, parsedLine(gateEvent, text, { file: path, line }), { file: path, line });
   }
-  if (broken) log.torn++;
-  return log;
+  if (broken && log.gates.size === 0) parsedLine(gateEvent, broken.text, { file: path, line: broken.line });
+  return finished(log);
 }
 
-/** Groups events that are at hand into sessions. Throws InputError for an event of a session or gate that was never opened. */
+/** Groups events that are at hand into sessions. */
 export function groupGateEvents(events: Iterable<GateEvent>): GateLog {
-  const log: GateLog = { gates: new Map(), sessions: [], drifts: [], torn: 0 };
+  const log = emptyLog();
   const reading: Reading = { log, open: new Map(), processes: 0 };
-  for (const event of events) takeEvent(reading, event, {});
+  for (const event of events) takeEvent(reading, event);
+  return finished(log);
+}
+
+function emptyLog(): GateLog {
+  return { gates: new Map(), sessions: [], drifts: [], torn: 0, strays: 0 };
+}
+
+/** A session whose end counts other loops than there are lines has lost some. */
+function finished(log: GateLog): GateLog {
+  for (const session of log.sessions) if (session.end && session.end.loops !== session.loops.length) session.gap = true;
   return log;
 }
 
@@ -238,40 +251,34 @@ interface Reading {
   processes: number;
 }
 
-function takeEvent(reading: Reading, event: GateEvent, place: { file?: string; line?: number }): void {
+function takeEvent(reading: Reading, event: GateEvent): void {
   const { log, open } = reading;
-  switch (event.event) {
-    case 'gate':
-      log.gates.set(event.gate, event);
-      reading.processes++;
-      return;
-    case 'drift':
-      log.drifts.push(event);
-      return;
-    case 'open': {
-      if (!log.gates.has(event.gate))
-        throw new InputError(`gate ${event.gate}: no such header before this line`, { ...place, field: 'gate' });
-      // A host that names its sessions itself takes a name again after a restart, or once the first has ended.
-      const before = open.get(event.session);
-      if (before?.session.end === null && before.process === reading.processes)
-        throw new InputError(`session ${event.session}: opened a second time`, { ...place, field: 'session' });
-      const session: LoggedSession = { open: event, claims: null, loops: [], end: null };
-      open.set(event.session, { session, process: reading.processes });
-      log.sessions.push(session);
+  if (event.event === 'gate') {
+    log.gates.set(event.gate, event);
+    reading.processes++;
+  } else if (event.event === 'drift') {
+    log.drifts.push(event);
+  } else if (event.event === 'open') {
+    // A host that names its sessions itself takes a name again after a restart, or once the first has ended.
+    const before = open.get(event.session);
+    const lost = before?.session.end === null && before.process === reading.processes;
+    if (lost) before.session.gap = true;
+    if (!log.gates.has(event.gate)) {
+      log.strays++;
+      open.delete(event.session);
       return;
     }
-    default: {
-      const session = open.get(event.session)?.session;
-      if (!session) throw new InputError(`session ${event.session}: was not opened before this line`, { ...place, field: 'session' });
-      if (session.end) throw new InputError(`session ${event.session}: has ended before this line`, { ...place, field: 'session' });
-      if (event.event === 'claims') session.claims = event;
-      else if (event.event === 'end') session.end = event;
-      else if (event.loop !== session.loops.length + 1)
-        throw new InputError(`got loop ${event.loop} of session ${event.session}, expected loop ${session.loops.length + 1}`, {
-          ...place,
-          field: 'loop',
-        });
-      else session.loops.push(event);
+    const session: LoggedSession = { open: event, claims: null, loops: [], end: null, gap: lost };
+    open.set(event.session, { session, process: reading.processes });
+    log.sessions.push(session);
+  } else {
+    const session = open.get(event.session)?.session;
+    if (!session || session.end) log.strays++;
+    else if (event.event === 'claims') session.claims = event;
+    else if (event.event === 'end') session.end = event;
+    else {
+      if (event.loop !== session.loops.length + 1) session.gap = true;
+      session.loops.push(event);
     }
   }
 }

@@ -89,6 +89,7 @@ export function loggedQuestion(question: QuestionRun, as: LoggedAs = {}): GateEv
       mode: 'shadow',
       run_on: runOn,
       budget,
+      bounds: { maxSteps: budget, maxCalls: null, maxTokens: null, maxMillis: null, noProgress: null },
       claims: question.claims,
       claim_texts: null,
     },

@@ -155,6 +155,7 @@ test('the exporter sends spans by OTLP over HTTP to where the environment says, 
     mode: 'shadow',
     run_on: false,
     budget: 6,
+    bounds: { maxSteps: 6, maxCalls: null, maxTokens: null, maxMillis: null, noProgress: null },
     claims: 2,
     claim_texts: null,
   });
