@@ -92,6 +92,7 @@ export async function loadRuns(
   sources: RunSources,
   repeats: Repeats | undefined,
   terminal: Terminal,
+  { signals = false }: { signals?: boolean } = {},
 ): Promise<JoinedRuns> {
   const progress = terminal.progress('reading');
   try {
@@ -103,7 +104,7 @@ export async function loadRuns(
     };
     for (const run of runs) {
       const onProgress = (done: number, total: number | null): void => progress.update(done, total);
-      loaded.push(await loadRun(run, sources, { onProgress, signal: terminal.signal, warn }));
+      loaded.push(await loadRun(run, sources, { onProgress, signal: terminal.signal, warn, signals }));
     }
     return joinRuns(loaded, repeats);
   } finally {

@@ -55,7 +55,7 @@ export { type Replay, type ReplayRow, type ReplayedDataset, type ReplayedSystem,
 export { type ReportSources, buildReport, readReportSources } from './report.js';
 export { type Section, htmlParagraphs, htmlTable } from '../core/html-page.js';
 export { CONSTRAINTS, type Constraint, type SafetyReference, type Selection, type TauGrid, selectTau } from './select-tau.js';
-export { storedReplay } from './stored-replay.js';
+export { storedReplay, storedRouters } from './stored-replay.js';
 export { type RunClaims, readRunClaims } from './run-claims.js';
 export { type RunFolderManifest, checkVerdictsOfRun } from './same-run.js';
 export { SYSTEM_NAMES } from './system-fidelity.js';

@@ -1,3 +1,4 @@
+import type { RouterComparison } from './compare-routers.js';
 import type { Replay, ReplayedDataset } from './replay.js';
 
 /** A replay as `replay.json` holds it: the same figures under the spelling of files, `call_cut` for `callCut`. */
@@ -14,6 +15,12 @@ export function restoredReplay(stored: { datasets: unknown; pooled: unknown; bre
     breakEven: string[];
   };
   return { ...rest, breakEven, ...(costs && { costs }) };
+}
+
+/** A comparison of routers as `routers.json` holds it, without the single questions of random skipping. */
+export function storedRouters(compared: readonly RouterComparison[]): unknown {
+  const plain = compared.map((one) => ({ ...one, random: one.random.map((skipped) => ({ ...skipped, agrees: undefined })) }));
+  return respelled({ datasets: plain }, toFile);
 }
 
 /** A plain value under the spelling of files: every key, at every level. */

@@ -5,6 +5,7 @@ import { openOutputFolder } from '../../core/output-folder.js';
 import {
   type JoinedRuns,
   PARITY,
+  ROUTER_NAMES,
   type Parity,
   type Replay,
   type ReplayedDataset,
@@ -13,6 +14,7 @@ import {
   type StageCost,
   type SystemSettings,
   type SystemSpec,
+  compareRouters,
   costWords,
   isDiagnostic,
   learntWarnings,
@@ -23,13 +25,19 @@ import {
   replay as replayRuns,
   replayRows,
   replayTable,
+  routerTables,
   runCosts,
   storedReplay,
+  storedRouters,
+  textTable,
 } from '../../evaluate/index.js';
 import type { Command, CommandResult, CommonFlags, Terminal } from '../command.js';
 import { numberIn, wholeNumber } from '../number-flags.js';
 import { profilePath } from '../profile-path.js';
 import { type RunFlags, folderName, loadRuns, manifestsOf, runOptions, sourcesOf, storedSources } from '../run-flags.js';
+
+/** Every resample finds every router's best threshold anew, so fewer are taken than for plain figures. */
+const ROUTER_RESAMPLES = 1000;
 
 interface Flags extends CommonFlags, RunFlags {
   systems: string;
@@ -40,13 +48,14 @@ interface Flags extends CommonFlags, RunFlags {
   'margin-only-tau'?: number;
   bar?: number;
   extractor?: string[];
+  routers: boolean;
   resamples: number;
 }
 
 export const replay: Command = {
   path: 'replay <run..>',
   describe: 'stopping policies on the same loops: what each calls, where it stops, what is covered there',
-  epilogue: `Systems: ${SYSTEM_NAMES.join(', ')} (those with k with a number: fixed-3; match-margin with one: match-margin+0.5, or threshold-sweep). Flags that are left out are taken from the profile. Writes replay.json and rows.jsonl.`,
+  epilogue: `Systems: ${SYSTEM_NAMES.join(', ')} (those with k with a number: fixed-3; match-margin with one: match-margin+0.5, or threshold-sweep). Flags that are left out are taken from the profile. Writes replay.json and rows.jsonl, with --routers also routers.json.`,
   positionals: { run: 'folders of runs' },
   options: {
     ...runOptions,
@@ -62,6 +71,11 @@ export const replay: Command = {
       array: true,
       nargs: 1,
       describe: 'answers that are read: RUN/extractions/EXTRACTOR; adds EM and F1 at the stops, may be given again for another extractor',
+    },
+    routers: {
+      type: 'boolean',
+      default: false,
+      describe: 'also the gate beside cheaper routers and random skipping, thresholds from the other datasets (two or more): routers.json',
     },
     resamples: { type: 'number', default: 10_000, describe: 'of the paired bootstrap' },
   },
@@ -91,7 +105,7 @@ async function run(flags: Flags, terminal: Terminal): Promise<CommandResult> {
   }
   const resamples = wholeNumber('resamples', flags.resamples, 39);
   const inputs = await manifestsOf(flags.run, sources);
-  const joined = await loadRuns(flags.run, sources, flags.repeats, terminal);
+  const joined = await loadRuns(flags.run, sources, flags.repeats, terminal, { signals: flags.routers });
   const transferred = profile === undefined ? [] : match(profile, joined, flags.transfer);
   // Before the folder is opened: what turns out to be no use leaves nothing behind.
   const parity = parities(joined, specs, settings);
@@ -100,6 +114,14 @@ async function run(flags: Flags, terminal: Terminal): Promise<CommandResult> {
     ...replayRuns(joined.datasets, specs, settings, { resamples, seed: flags.seed }),
     ...(costs.length > 0 && { costs: costWords(costs) }),
   };
+  const routers = flags.routers
+    ? compareRouters(joined.datasets, {
+        routers: ROUTER_NAMES,
+        bar: settings.bar,
+        resamples: Math.min(resamples, ROUTER_RESAMPLES),
+        seed: flags.seed,
+      })
+    : undefined;
   const replayed = profile === undefined ? plain : markInSample(plain, profile, joined.datasets);
   const out = await openOutputFolder({
     dir,
@@ -115,6 +137,7 @@ async function run(flags: Flags, terminal: Terminal): Promise<CommandResult> {
       'margin-only-tau': flags['margin-only-tau'] ?? null,
       bar: settings.bar,
       ...(extractors.length > 0 && { extractor: extractors }),
+      ...(flags.routers && { routers: true }),
       resamples,
     },
     seed: flags.seed,
@@ -132,10 +155,12 @@ async function run(flags: Flags, terminal: Terminal): Promise<CommandResult> {
   };
   if (!out.finished) {
     await out.file('replay.json', `${JSON.stringify(result, null, 2)}\n`);
+    if (routers) await out.file('routers.json', `${JSON.stringify(storedRouters(routers), null, 2)}\n`);
     await out.jsonl('rows.jsonl', replayRows(joined.datasets, specs, settings));
     await out.finish({ counts, warnings, details: { tau: settings.tau, transferred, claims: joined.identity.claimSource } });
   }
   terminal.print(replayTable(replayed));
+  for (const { title, cells } of routers ? routerTables(routers) : []) terminal.print(`\n${title}\n${textTable(cells.header, cells.rows)}`);
   terminal.print(`\n${provenanceWords(joined)}`);
   for (const { dataset, first, second, questions, same } of parity)
     terminal.print(`${dataset}: ${second} gives the answers of ${first} on ${same} of ${questions} questions`);
