@@ -10,9 +10,9 @@ import {
   logFigures,
   logReportHtml,
   logRunPages,
+  logWarnings,
   readTraffic,
   storedLogFigures,
-  tornWarnings,
   verdictWords,
 } from '../evaluate/index.js';
 import type { CommandResult, CommonFlags, Terminal } from './command.js';
@@ -43,8 +43,8 @@ export async function logReport(flags: LogReportFlags, terminal: Terminal): Prom
     flags['dataset-names']?.split(',').map((one) => one.trim()),
   );
   const notes = profile === undefined ? [] : profileNotes(profile, traffic);
-  const warnings = tornWarnings(traffic);
   const figures = logFigures(traffic, { profile, alpha, resamples, seed });
+  const warnings = logWarnings(traffic, figures.runs);
   const stored = storedLogFigures(figures);
   const out = await openOutputFolder({
     dir,
@@ -65,7 +65,15 @@ export async function logReport(flags: LogReportFlags, terminal: Terminal): Prom
   const counts = countsOf(figures);
   if (!out.finished) {
     const { pages, href, sections } = logRunPages(traffic, { tau: profile?.tau });
-    await out.file('report.html', await logReportHtml(traffic, figures, { title: flags.title, notes, sessionHref: href, more: sections }));
+    await out.file(
+      'report.html',
+      await logReportHtml(traffic, figures, {
+        title: flags.title,
+        notes: [...notes, ...warnings.map((one) => `${one}.`)],
+        sessionHref: href,
+        more: sections,
+      }),
+    );
     for (const { name, html } of pages) await out.file(name, html);
     await out.file('log.json', `${JSON.stringify(stored, null, 2)}\n`);
     await out.finish({ counts, warnings });

@@ -108,7 +108,7 @@ export function logWords({ from_log: log }: Pick<Profile, 'from_log'>): string[]
     `  From gate logs, without gold labels: there is no reference for coverage safety, agreement alone decides.`,
     unseen === 0
       ? `  Every loop that the gate would have come to was observed, so the call cut on these ${questions} questions is exact: ${figure(cut.pessimistic)}.`
-      : `  On these ${questions} questions the call cut lies between ${figure(cut.pessimistic)} (one call at every loop that nobody saw) and ${figure(cut.optimistic)} (no further call). A live shadow run follows the decider: it ends where the decider fires, so what a gate that skips this loop would have asked later was not observed (${unseen} questions). Where it stops is known, so agreement is exact. τ was chosen by the smaller cut, and the figures below show it.`,
+      : `  On these ${questions} questions the call cut lies between ${figure(cut.pessimistic)} (one call at every loop that nobody saw) and ${figure(cut.optimistic)} (no further call). A live shadow run follows the decider: it ends where the decider fires, so what a gate that skips this loop would have asked later was not observed (${unseen} questions). It stops later than the decider, so agreement is exact (without a budget of steps that is an assumption; the calibration's warnings say it). τ was chosen by the smaller cut, and the figures below show it.`,
     ...(left.length === 0 ? [] : [`  Sessions left out: ${left.join('; ')}.`]),
   ];
 }

@@ -17,7 +17,8 @@ export {
   shadowRun,
 } from './log-runs.js';
 export { type LogRunPages, logRunPages } from './log-run-pages.js';
-export { type GateTraffic, readTraffic, tornWarnings, trafficOf } from './log-traffic.js';
+export { type GateTraffic, readTraffic, trafficOf } from './log-traffic.js';
+export { logWarnings } from './log-warnings.js';
 export { markInSample } from './in-sample.js';
 export { explainProfile, extentWords, foldTable, guaranteeWords, isDiagnostic, logWords, selectionWords } from './explain.js';
 export { type Extent, type FrontierPoint, cutAtAgreement, frontier, frontierPoints } from './frontier.js';

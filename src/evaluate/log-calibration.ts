@@ -5,7 +5,8 @@ import { DATASET_SENTENCES } from '../core/sentences.js';
 import type { JoinedRuns } from './join-runs.js';
 import { type ShadowRun, completion, joinShadowRuns, shadowRun } from './log-runs.js';
 import { isOpen } from './log-shadow.js';
-import { type GateTraffic, tornWarnings } from './log-traffic.js';
+import type { GateTraffic } from './log-traffic.js';
+import { logWarnings } from './log-warnings.js';
 import { alwaysVerify, gate } from './policies.js';
 import type { DatasetRun } from './question-run.js';
 
@@ -61,7 +62,7 @@ export function loggedRuns(traffic: readonly GateTraffic[]): LoggedRuns {
     joined,
     observed: runs.map((run) => completion(run, 'observed')),
     repeated: runs.some((run) => new Set(run.questions.map((one) => one.observed.id)).size < run.questions.length),
-    warnings: warningsOf(traffic, runs),
+    warnings: logWarnings(traffic, runs),
   };
 }
 
@@ -97,16 +98,4 @@ function cutOf(runs: readonly ShadowRun[], tau: number, which: 'optimistic' | 'p
     always += alwaysVerify(question.observed).calls;
   }
   return 1 - calls / always;
-}
-
-function warningsOf(traffic: readonly GateTraffic[], runs: readonly ShadowRun[]): string[] {
-  const warnings = tornWarnings(traffic);
-  for (const run of runs) {
-    if (run.withoutBudget === 0) continue;
-    const longest = Math.max(...run.questions.map((one) => one.observed.margins.length));
-    warnings.push(
-      `${run.name}: ${run.withoutBudget} sessions have no budget of steps; the most loops that a session made, ${longest}, stand for it in the smaller call cut (a gate with maxSteps says it)`,
-    );
-  }
-  return warnings;
 }

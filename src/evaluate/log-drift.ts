@@ -46,7 +46,8 @@ function firstMarginsOf(traffic: readonly GateTraffic[]): number[] {
   for (const { log } of traffic) {
     for (const { open, loops } of log.sessions) {
       const id = open.question_id ?? open.question ?? open.session;
-      const margin = loops[0]?.margin ?? null;
+      // The first line that is left of a session with a gap may be of a later loop.
+      const margin = loops.find((one) => one.loop === 1)?.margin ?? null;
       if (margin !== null && !margins.has(id)) margins.set(id, margin);
     }
   }

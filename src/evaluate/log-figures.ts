@@ -24,7 +24,10 @@ export interface LogStops {
   loops: number;
   calls: number;
   skips: number;
+  /** Lines cut off; lines of questions whose beginning is lost; questions of which other lines are lost. */
   torn: number;
+  strays: number;
+  gaps: number;
 }
 
 export interface LogFigures {
@@ -109,7 +112,8 @@ function stopsOf({ name, log }: GateTraffic): LogStops {
     }
   }
   const inShadow = log.sessions.filter(({ open }) => open.mode === 'shadow').length;
-  return { name, sessions: log.sessions.length, inShadow, stoppedBy, bounds, ...counts, torn: log.torn };
+  const gaps = log.sessions.filter((one) => one.gap).length;
+  return { name, sessions: log.sessions.length, inShadow, stoppedBy, bounds, ...counts, torn: log.torn, strays: log.strays, gaps };
 }
 
 function errorsOf(traffic: readonly GateTraffic[]): LogFigures['errors'] {

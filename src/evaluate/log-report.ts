@@ -1,6 +1,6 @@
 import { type LoggedSession, STOPPED_BY } from '../core/gate-log.js';
 import { type Section, escapeHtml, htmlPage, htmlParagraphs, htmlTable } from '../core/html-page.js';
-import { auditWords } from './log-audits.js';
+import { auditRange, auditWords } from './log-audits.js';
 import { driftWords } from './log-drift.js';
 import type { LogFigures } from './log-figures.js';
 import type { capitalPlot } from './plots.js';
@@ -72,12 +72,25 @@ export const NO_DRIFT =
   'Not available: the test compares the margins after the first loop with those that τ was chosen on, which stand in a profile (--profile); profiles that were written before it keep only quantiles, and calibrating again adds them.';
 
 function stopsTable({ stops }: LogFigures): string {
-  const header = ['log', 'questions', 'in shadow', ...STOPPED_BY, 'unfinished', 'loops', 'calls', 'skips', 'bounds', 'lines cut off'];
-  const rows = stops.map(({ name, sessions, inShadow, stoppedBy, unfinished, loops, calls, skips, bounds, torn }) => [
+  const header = [
+    'log',
+    'questions',
+    'in shadow',
+    ...STOPPED_BY,
+    'unfinished',
+    'loops',
+    'calls',
+    'skips',
+    'bounds',
+    'lines cut off',
+    'with lost lines',
+  ];
+  const rows = stops.map(({ name, sessions, inShadow, stoppedBy, unfinished, loops, calls, skips, bounds, torn, gaps }) => [
     name,
     ...[sessions, inShadow, ...STOPPED_BY.map((reason) => stoppedBy[reason]), unfinished, loops, calls, skips].map(String),
     Object.entries(bounds).map(([bound, count]) => `${bound} ${count}`).join(', ') || 'none', // prettier-ignore
     String(torn),
+    String(gaps),
   ]);
   return htmlTable(header, rows);
 }
@@ -115,14 +128,13 @@ function auditTable({ audits }: LogFigures): string {
   const rows = audits.map(({ name, share, questions, skips, audited, fired, unanswered, estimate }) => [
     name,
     ...[share, questions, skips, audited, fired].map(String),
-    estimate === null ? 'unknown' : withInterval(estimate.wouldFire, 1),
-    estimate === null ? 'unknown' : withInterval(estimate.saved, 1),
+    ...(['wouldFire', 'saved'] as const).map((of) => (estimate === null ? 'unknown' : auditRange(estimate, of).join(', 95%: '))),
     String(unanswered),
   ]);
   return [
     htmlTable(header, rows),
     htmlParagraphs([
-      'Each skip is audited by chance, whatever the data. Fired audits over the share are an unbiased estimate of all skips at which the decider would have fired, with an exact 95% interval. Saved calls are counted against asking at every loop that was run: skips that nobody asked at and where asking would have changed nothing.',
+      'Each skip is audited by chance, whatever the data. Fired audits over the share are an unbiased estimate of all skips at which the decider would have fired. The 95% interval is exact where no audit ends a run; an audit that fires does, and that its coverage holds there too was checked by simulation only. Audits without a verdict leave a range, from none of them having fired to all. Saved calls are counted against asking at every loop that was run: skips that nobody asked at and where asking would have changed nothing.',
     ]),
   ].join('\n');
 }

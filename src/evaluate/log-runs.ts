@@ -3,11 +3,24 @@ import { type DatasetRun, type QuestionRun, noExclusions } from './question-run.
 import { headerOf } from './log-traffic.js';
 
 /**
- * Why a session of a log says nothing about agreement and cut, counted. `enforced`: its skips were not asked at. `unfinished`: the process
- * ended, or was killed, before the question. `error`: an error ended it. `no_claims`: the gate could not speak. `no_loop`: nothing was asked. `no_margin`,
- * `no_verdict`: the encoder, or the decider, failed at a loop and the run went on. `not_asked`: a loop in the middle was not asked at.
+ * Why a session of a log says nothing about agreement and cut, counted. `enforced`: its skips were not asked at. `gap`: some of its lines are
+ * lost. `unfinished`: the process ended, or was killed, before the question. `error`: an error ended it. `call_bound`: `maxCalls`, `maxTokens` or
+ * `maxMillis` ended it, which always-verify's own calls spend; a gate that asks less would have got further, nobody knows how far. `no_claims`:
+ * the gate could not speak. `no_loop`: nothing was asked. `no_margin`, `no_verdict`: the encoder, or the decider, failed at a loop and the run went
+ * on. `not_asked`: a loop in the middle was not asked at.
  */
-export const LOG_EXCLUSIONS = ['enforced', 'unfinished', 'error', 'no_claims', 'no_loop', 'no_margin', 'no_verdict', 'not_asked'] as const;
+export const LOG_EXCLUSIONS = [
+  'enforced',
+  'gap',
+  'unfinished',
+  'error',
+  'call_bound',
+  'no_claims',
+  'no_loop',
+  'no_margin',
+  'no_verdict',
+  'not_asked',
+] as const;
 export type LogExclusion = (typeof LOG_EXCLUSIONS)[number];
 
 /** One question that ran in shadow. */
@@ -23,6 +36,8 @@ export interface ShadowQuestion {
   pessimistic: QuestionRun;
   /** Loops that nobody saw; at most, in the pessimistic completion. */
   unseen: number;
+  /** It ended where the decider fired and has no budget of steps: that the agent would have gone on is assumed. */
+  assumed: boolean;
 }
 
 export interface ShadowRun {
@@ -30,8 +45,11 @@ export interface ShadowRun {
   questions: ShadowQuestion[];
   sessions: number;
   excluded: Record<LogExclusion, number>;
-  /** Sessions that stopped early without a budget of their own: the most loops that any session of the log made stand for it. */
+  /** Questions that are `assumed` to go on: the most loops that any session of the log made stand for their budget. */
   withoutBudget: number;
+  longest: number;
+  /** Questions of which the log has neither the host's id nor the text, so that each counts as another one. */
+  unnamed: number;
 }
 
 /**
@@ -40,6 +58,9 @@ export interface ShadowRun {
  * always-verify, so agreement is exact at every τ. (A fire at the last loop of the budget agrees by definition: both stop there.) Its calls are
  * not, so they are completed in two ways. No further call: the loops that are left have the last margin seen, which was above τ. One call at
  * each: they have the margin 0, which every τ of at least 0 admits, and no verdict fires. What would have happened lies between the two.
+ *
+ * Without a budget nothing says that a fire came at the last loop. The agent is then assumed to go on for at least one loop (**choice**), so that a
+ * gate which skips the fire disagrees, and at most to as many loops as the log's longest session made; such questions are counted.
  */
 export function shadowRun(log: GateLog, name: string): ShadowRun {
   const excluded = Object.fromEntries(LOG_EXCLUSIONS.map((reason) => [reason, 0])) as Record<LogExclusion, number>;
@@ -50,18 +71,33 @@ export function shadowRun(log: GateLog, name: string): ShadowRun {
     else excluded[reason]++;
   }
   const longest = Math.max(0, ...kept.map((session) => session.loops.length));
-  let withoutBudget = 0;
   const questions = kept.map((session, row) => {
     const observed = observedRun(session, row, headerOf(log, session).settings.decider.reads_claims);
     const loops = observed.margins.length;
     const cut = !session.open.run_on && observed.fires[loops - 1] === true;
-    if (cut && session.open.budget === null) withoutBudget++;
-    const unseen = cut ? Math.max(0, (session.open.budget ?? longest) - loops) : 0;
-    if (unseen === 0) return { session, observed, optimistic: observed, pessimistic: observed, unseen };
+    const { budget } = session.open;
+    const assumed = cut && budget === null;
+    const unseen = cut ? (budget === null ? Math.max(1, longest - loops) : Math.max(0, budget - loops)) : 0;
+    if (unseen === 0) return { session, observed, optimistic: observed, pessimistic: observed, unseen, assumed };
     const lastMargin = observed.margins[loops - 1] as number;
-    return { session, observed, optimistic: completed(observed, 1, lastMargin), pessimistic: completed(observed, unseen, 0), unseen };
+    return {
+      session,
+      observed,
+      optimistic: completed(observed, 1, lastMargin),
+      pessimistic: completed(observed, unseen, 0),
+      unseen,
+      assumed,
+    };
   });
-  return { name, questions, sessions: log.sessions.length, excluded, withoutBudget };
+  return {
+    name,
+    questions,
+    sessions: log.sessions.length,
+    excluded,
+    withoutBudget: questions.filter((one) => one.assumed).length,
+    longest,
+    unnamed: kept.filter(({ open }) => open.question_id === null && open.question === null).length,
+  };
 }
 
 /** Runs of one name become one, in the order given. */
@@ -78,6 +114,8 @@ export function joinShadowRuns(runs: readonly ShadowRun[]): ShadowRun[] {
       sessions: total((part) => part.sessions),
       excluded,
       withoutBudget: total((part) => part.withoutBudget),
+      longest: Math.max(0, ...parts.map((part) => part.longest)),
+      unnamed: total((part) => part.unnamed),
     };
   });
 }
@@ -96,10 +134,12 @@ export function completion(run: ShadowRun, which: 'observed' | 'optimistic' | 'p
   };
 }
 
-function exclusionOf({ open, loops, end }: LoggedSession): LogExclusion | null {
+function exclusionOf({ open, loops, end, gap }: LoggedSession): LogExclusion | null {
   if (open.mode !== 'shadow') return 'enforced';
+  if (gap) return 'gap';
   if (end === null) return 'unfinished';
   if (end.stopped_by === 'error') return 'error';
+  if (end.stopped_by === 'budget') return 'call_bound';
   const asked = askedLoops(loops);
   if (asked.length === 0) return 'no_loop';
   if (open.claims === 0) return 'no_claims';

@@ -22,6 +22,8 @@ export interface ShadowFigures {
   addedLoops: { pessimistic: Measured; optimistic: Measured };
   /** Questions of which loops that this gate would have come to were not observed. */
   unseen: number;
+  /** Those of them that have no budget of steps: that they would have gone on is assumed. */
+  assumed: number;
 }
 
 /** Null for a run without a question that was observed in shadow. */
@@ -49,6 +51,7 @@ export function shadowFigures(run: ShadowRun, tau: number, options: MeasureOptio
     callCut: { pessimistic: pessimistic.callCut, optimistic: optimistic.callCut },
     addedLoops: { pessimistic: pessimistic.addedLoops, optimistic: optimistic.addedLoops },
     unseen: run.questions.filter((one) => isOpen(one, tau)).length,
+    assumed: run.questions.filter((one) => one.assumed && isOpen(one, tau)).length,
   };
 }
 
@@ -58,13 +61,18 @@ export function isOpen({ observed, pessimistic, unseen }: ShadowQuestion, tau: n
 }
 
 /** The figures in words, with the reason why the cut is an interval. */
-export function shadowWords({ name, tau, questions, alwaysCalls, agreement, deferred, skipped, callCut, unseen }: ShadowFigures): string {
+export function shadowWords(figures: ShadowFigures): string {
+  const { name, tau, questions, alwaysCalls, agreement, deferred, skipped, callCut, unseen, assumed } = figures;
   const { pessimistic, optimistic } = callCut;
+  const why =
+    assumed === 0
+      ? `, and nothing is assumed in it: who skips a loop that fires stops later`
+      : `; ${counted(assumed, 'question')} that the gate would have skipped the fire of count as not agreeing, although they have no budget of steps and nothing says that the agent would have gone on`;
   const cut =
     unseen === 0
       ? `The call cut is ${withInterval(pessimistic)}: every loop that the gate would have come to was observed.`
       : `The call cut lies between ${figure(pessimistic.value)} (one call at every remaining loop) and ${figure(optimistic.value)} (no further call): a live shadow run follows the decider and ends where it fires, so what the gate would have asked after skipping that loop was not observed (${counted(unseen, 'question')}).`;
-  return `${name}: at τ ${tau} the gate would have skipped ${skipped} of the decider's ${counted(alwaysCalls, 'call')} in ${counted(questions.valid, 'question')}, and ${counted(deferred, 'question')} would have stopped later. Agreement is ${withInterval(agreement)}, and nothing is assumed in it: who skips a loop that fires stops later. ${cut}`;
+  return `${name}: at τ ${tau} the gate would have skipped ${skipped} of the decider's ${counted(alwaysCalls, 'call')} in ${counted(questions.valid, 'question')}, and ${counted(deferred, 'question')} would have stopped later. Agreement is ${withInterval(agreement)}${why}. ${cut}`;
 }
 
 function counted(count: number, noun: string): string {

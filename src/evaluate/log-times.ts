@@ -18,7 +18,7 @@ export interface Duration {
 }
 
 export interface LogTimes {
-  /** Of a decider call, of the gate's own work in a loop, of the host's before a loop (its follow-up and its search), of making a question's claims. */
+  /** Of a decider call without the making of its claims, of the gate's own work in a loop, of the host's before a loop (its follow-up and its search), of making a question's claims. */
   decider: Duration | null;
   gate: Duration | null;
   host: Duration | null;
@@ -46,7 +46,7 @@ function duration(values: readonly number[]): Duration | null {
 export interface LogBreakEven {
   name: string;
   questions: number;
-  /** Verification under always-verify; and under the gate, with the gate's own work, for each completion. */
+  /** Verification under always-verify; and under the gate, with the gate's own work, for each completion; both with the making of the claims. */
   always: number;
   gated: { pessimistic: number; optimistic: number };
   addedLoops: { pessimistic: number; optimistic: number };
@@ -59,6 +59,9 @@ export interface LogBreakEven {
 /**
  * The break-even rule of the papers (CoVeR, appendix C) with this user's own times: the gate pays while one more loop of the host costs less than
  * what is saved on the decider, by added loop. A call at a loop that nobody saw takes the mean of all calls. Null where no call was timed.
+ *
+ * Making a question's claims counts once for whoever needs them. Made at the first call they cost always-verify, and the gate only where it
+ * calls at all. Made before the first search, for the margin, they cost the gate, and always-verify where its decider reads them.
  */
 export function logBreakEven(run: ShadowRun, tau: number, times: LogTimes): LogBreakEven | null {
   if (run.questions.length === 0 || times.decider === null || times.host === null) return null;
@@ -71,6 +74,8 @@ export function logBreakEven(run: ShadowRun, tau: number, times: LogTimes): LogB
     const { session, observed } = question;
     const stop = alwaysVerify(observed).stop;
     for (let loop = 1; loop <= stop; loop++) always += callTime(session.loops[loop - 1], callMean);
+    const { claims } = session;
+    if (claims !== null && (claims.loop > 0 || observed.deciderClaims !== null)) always += claims.ms;
     for (const which of ['pessimistic', 'optimistic'] as const) {
       const outcome = gate(tau)(question[which]);
       gated[which] += gatedTime(question, { which, tau, stop: outcome.stop, callMean, gateMean });
@@ -111,7 +116,7 @@ export function logBreakEvenWords(one: LogBreakEven): string {
       : !pays('pessimistic') && !pays('optimistic')
         ? 'The gate does not pay.'
         : 'Whether the gate pays is open: it depends on loops that nobody saw. A log of runs that go on after a fire would say it.';
-  return `${name}: verification takes ${always.toFixed(3)} s a question when always asked, ${range(gated.optimistic, gated.pessimistic, 3)} s with the gate and its own work (measured on ${questions} questions in shadow); ${border}. ${verdict}`;
+  return `${name}: verification takes ${always.toFixed(3)} s a question when always asked, ${range(gated.optimistic, gated.pessimistic, 3)} s with the gate and its own work, claims included (measured on ${questions} questions in shadow); ${border}. ${verdict}`;
 }
 
 interface GatedTime {
@@ -123,12 +128,15 @@ interface GatedTime {
 }
 
 function gatedTime({ session, ...runs }: ShadowQuestion, { which, tau, stop, callMean, gateMean }: GatedTime): number {
-  let total = 0;
+  const { claims, loops } = session;
+  let [total, calls] = [0, 0];
   for (let loop = 1; loop <= stop; loop++) {
-    total += session.loops[loop - 1]?.gate_ms ?? gateMean;
-    if ((runs[which].margins[loop - 1] as number) <= tau) total += callTime(session.loops[loop - 1], callMean);
+    total += loops[loop - 1]?.gate_ms ?? gateMean;
+    if ((runs[which].margins[loop - 1] as number) > tau) continue;
+    calls++;
+    total += callTime(loops[loop - 1], callMean);
   }
-  return total;
+  return claims !== null && (claims.loop === 0 || calls > 0) ? total + claims.ms : total;
 }
 
 function callTime(loop: GateLoop | undefined, mean: number): number {

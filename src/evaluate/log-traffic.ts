@@ -69,10 +69,10 @@ export function trafficOf(
   return { name: name ?? last.label ?? basename(file).replace(/\.\w+$/, ''), file, log, settings: last.settings };
 }
 
-/** Lines that a kill cut off are left out, and said; the traffic's name stands for the file, whose path is no part of a result. */
+/** Lines that a kill or a full disk cut off are left out, and said; the traffic's name stands for the file, whose path is no part of a result. */
 export function tornWarnings(traffic: readonly GateTraffic[]): string[] {
   return traffic.flatMap(({ name, log: { torn } }) =>
-    torn === 0 ? [] : [`${name}: ${torn} ${torn === 1 ? 'line was' : 'lines were'} cut off by a kill and left out`],
+    torn === 0 ? [] : [`${name}: ${torn} ${torn === 1 ? 'line was' : 'lines were'} cut off by a kill or a full disk, and left out`],
   );
 }
 

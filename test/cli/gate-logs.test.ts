@@ -124,7 +124,10 @@ test('a line that a kill cut off is counted; any other bad line is refused by it
   await appendFile(torn, '{"event":"open","gate":"g","sess');
   const dir = await out();
   const result = await hopgateJson(['report', '--from-log', torn, '--resamples', '39', '--out', dir]);
-  assert.deepEqual([(result.counts as { torn: number }).torn, result.warnings], [1, ['torn: 1 line was cut off by a kill and left out']]);
+  assert.deepEqual(
+    [(result.counts as { torn: number }).torn, result.warnings],
+    [1, ['torn: 1 line was cut off by a kill or a full disk, and left out']],
+  );
   const bad = join(folder, 'bad.jsonl');
   await writeFile(bad, `${JSON.stringify(gateHeader())}\n{"event":"nothing"}\n${JSON.stringify(gateHeader())}\n`);
   const { code, stderr } = await hopgate(['report', '--from-log', bad, '--out', await out()]);

@@ -257,7 +257,7 @@ test('in enforce the audits of real questions estimate the skips that would have
   }
   assert.ok(audits?.estimate);
   assert.equal(audits.skips, skips);
-  const { value, low: least, high: most } = audits.estimate.wouldFire;
+  const { value, low: least, high: most } = audits.estimate.noneFired.wouldFire;
   t.diagnostic(`${skips} skips, ${truth} would have fired; estimate ${value.toFixed(1)} [${least}, ${most}] from ${audits.audited} audits`);
   assert.ok(least <= truth && truth <= most);
 });

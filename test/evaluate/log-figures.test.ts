@@ -3,7 +3,7 @@ import { test } from 'node:test';
 import { type GateEvent, type GateLoop, type GateSettings, groupGateEvents } from '../../src/core/gate-log.js';
 import { random } from '../../src/core/random.js';
 import { roundMargin } from '../../src/core/units.js';
-import { auditWords, logAudits } from '../../src/evaluate/log-audits.js';
+import { type LogAudits, auditWords, logAudits } from '../../src/evaluate/log-audits.js';
 import { driftWords, logDrift } from '../../src/evaluate/log-drift.js';
 import { logFigures } from '../../src/evaluate/log-figures.js';
 import { logReportHtml, verdictWords } from '../../src/evaluate/log-report.js';
@@ -32,10 +32,10 @@ function enforced(session: string, plan: string): GateEvent[] {
     return { ...template, session, loop: at + 1, decision: one === 'c' ? 'call' : 'skip', asked, because, covered };
   });
   const [open] = loggedQuestion(question([0.9], '.', { id: session, row: 0 }), { session }) as [GateEvent];
-  return [{ ...open, mode: 'enforce' } as GateEvent, ...loops, endLine(session)];
+  return [{ ...open, mode: 'enforce' } as GateEvent, ...loops, endLine(session, { loops: loops.length })];
 }
 
-test('audits are counted over enforced questions: an audited skip is a skip, an unanswered audit is neither', () => {
+test('audits are counted over enforced questions, and one without a verdict leaves a range from not fired to fired', () => {
   const events = [
     ...enforced('1', 'ssacs'),
     ...enforced('2', 'sA'),
@@ -45,19 +45,32 @@ test('audits are counted over enforced questions: an audited skip is a skip, an 
   const [audits] = logAudits([traffic(events, { settings: { audit: { skips: 0.5, questions: 0 } } })]);
   assert.ok(audits);
   const { estimate, ...counts } = audits;
-  assert.deepEqual(counts, { name: 'live', share: 0.5, questions: 3, skips: 7, audited: 2, fired: 1, unanswered: 1 });
-  assert.equal(estimate?.wouldFire.value, 2);
+  assert.deepEqual(counts, { name: 'live', share: 0.5, questions: 3, skips: 8, audited: 3, fired: 1, unanswered: 1, gaps: 0 });
+  assert.deepEqual([estimate?.noneFired.wouldFire.value, estimate?.allFired.wouldFire.value], [2, 4]);
   assert.equal(
     auditWords(audits),
-    // 1 − 0.5^F > 0.025 from F = 1 on; P(Bin(F, 0.5) ≤ 1) = (F + 1) / 2^F > 0.025 up to F = 8, and at most 7 − 1 skips can have fired.
-    'live: 7 skips in 3 enforced questions, each audited with probability 0.5: 2 were, and the decider fired at 1 of them. Estimated skips that would have fired: 2.0 (95% interval 1 to 6). Calls saved without missing anything, against asking at every loop that was run: 4.0 (95% interval 0 to 5). 1 audits got no verdict and are left out.',
+    // 1 − 0.5^F > 0.025 from F = 1 on. Had both fired: P(Bin(F, 0.5) ≤ 2) = (1 + F + F (F − 1) / 2) / 2^F > 0.025 up to F = 11, and at most 8 − 1 skips
+    // can have fired. Saved: 5 that were not audited, less 2 − 1 or 4 − 2; at most none of them, at least all.
+    'live: 8 skips in 3 enforced questions, each audited with probability 0.5: 3 were, and the decider fired at 1 of them. 1 audits got no verdict: the figures run from none of them having fired to all, and the intervals hold both ends. Estimated skips that would have fired: 2.0 to 4.0 (95% interval 1 to 7). Calls saved without missing anything, against asking at every loop that was run: 3.0 to 4.0 (95% interval 0 to 5).',
   );
 });
 
-test('a question that may not call any more is not audited either, so its later skips count as none', () => {
-  const bounds = { maxSteps: 6, maxCalls: 1, maxTokens: null, maxMillis: null, noProgress: null };
-  const [audits] = logAudits([traffic(enforced('1', 'scss'), { settings: { bounds } })]);
-  assert.equal(audits?.skips, 1);
+test('a question that may not call any more, by its own bound, is not audited either, so its later skips count as none', () => {
+  const bounds = { maxSteps: 6, maxCalls: null, maxTokens: null, maxMillis: null, noProgress: null };
+  const [open, ...rest] = enforced('1', 'scss') as [GateEvent, ...GateEvent[]];
+  const bounded = { ...open, bounds: { ...bounds, maxCalls: 1 } } as GateEvent;
+  const [audits] = logAudits([traffic([bounded, ...rest, ...enforced('2', 'scss')], { settings: { bounds } })]);
+  assert.equal(audits?.skips, 4);
+  const [loose] = logAudits([traffic(enforced('1', 'scss'), { settings: { bounds: { ...bounds, maxCalls: 1 } } })]);
+  assert.equal(loose?.skips, 3);
+});
+
+test('enforced questions of which lines are lost are counted, and say nothing of skips', () => {
+  const [open, , ...rest] = enforced('1', 'sA') as [GateEvent, GateEvent, ...GateEvent[]];
+  const events = [open, ...rest, ...enforced('2', 'sA')];
+  const [audits] = logAudits([traffic(events, { settings: { audit: { skips: 0.5, questions: 0 } } })]);
+  assert.deepEqual([audits?.gaps, audits?.questions, audits?.skips, audits?.fired], [1, 1, 2, 1]);
+  assert.match(auditWords(audits as LogAudits), / 1 enforced questions of which lines are lost are left out\.$/);
 });
 
 test('without audits nothing is said of skips', () => {
@@ -119,7 +132,7 @@ test('the break-even verdict is made of measured times', () => {
   // (0.4 − 0.36) / (2 / 3) = 0.06; (0.4 − 0.2233) / (1 / 3) = 0.53.
   assert.equal(
     logBreakEvenWords(figures),
-    'live: verification takes 0.400 s a question when always asked, 0.223 to 0.360 s with the gate and its own work (measured on 3 questions in shadow); it pays in time while a loop of the host takes less than 0.06 to 0.53 s and one takes 1.00 s. The gate does not pay.',
+    'live: verification takes 0.400 s a question when always asked, 0.223 to 0.360 s with the gate and its own work, claims included (measured on 3 questions in shadow); it pays in time while a loop of the host takes less than 0.06 to 0.53 s and one takes 1.00 s. The gate does not pay.',
   );
   const fast = { ...figures, host: 0.2 };
   assert.match(logBreakEvenWords(fast), /Whether the gate pays is open: it depends on loops that nobody saw\./);
@@ -129,6 +142,26 @@ test('the break-even verdict is made of measured times', () => {
     /; it adds no loop, so every second saved is gained\. The gate pays\.$/,
   );
   assert.match(logBreakEvenWords({ ...figures, limit: { pessimistic: 0, optimistic: 0 } }), /it saves no time on verification, whatever a loop costs\. The gate does not pay\.$/); // prettier-ignore
+});
+
+test('making the claims counts once for whoever needs them: at the first call for a gate that calls, before the first search for the gate in any case', () => {
+  const round = (value: number) => Math.round(value * 1e6) / 1e6;
+  const secondsOf = (claims: { loop: number; ms: number }, deciderClaims: number | null) => {
+    // Always-verify: 1 + 2 calls. The gate: none in the first, whose only loop it skips, and 1 of 2 in the second.
+    const questions = [question([0.9], 'F', { id: 'a', row: 0 }), question([0.9, 0.3], '.F', { id: 'b', row: 1 })];
+    const log = traffic(
+      questions.flatMap((one) => loggedQuestion(one, { claims })),
+      { settings: { decider: { name: 'mine', identity: {}, reads_claims: deciderClaims !== null } } },
+    );
+    const figures = logBreakEven(shadowRun(log.log, 'live'), 0.4, logTimes([log]));
+    return [figures?.always, figures?.gated.pessimistic, figures?.gated.optimistic].map((one) => round((one as number) * 2));
+  };
+  // 3 × 0.2 + 2 × 0.5; 1 × 0.2 + 3 × 0.01 + 1 × 0.5.
+  assert.deepEqual(secondsOf({ loop: 1, ms: 500 }, 2), [1.6, 0.73, 0.73]);
+  // Before the first search the gate pays twice as well.
+  assert.deepEqual(secondsOf({ loop: 0, ms: 500 }, 2), [1.6, 1.23, 1.23]);
+  // A decider that reads none needs none.
+  assert.deepEqual(secondsOf({ loop: 0, ms: 500 }, null), [0.6, 1.23, 1.23]);
 });
 
 test('logs of another gate are refused, by the first setting that differs', () => {

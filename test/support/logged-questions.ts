@@ -43,6 +43,8 @@ export interface LoggedAs {
   budget?: number | null | undefined;
   gate?: string | undefined;
   session?: string | undefined;
+  /** When and how long the claims were made. */
+  claims?: { loop: number; ms: number } | undefined;
   /** Of every loop. */
   loop?: Partial<GateLoop> | undefined;
 }
@@ -93,6 +95,7 @@ export function loggedQuestion(question: QuestionRun, as: LoggedAs = {}): GateEv
       claims: question.claims,
       claim_texts: null,
     },
+    ...(as.claims ? [{ event: 'claims' as const, session, k: question.claims, ...as.claims }] : []),
     ...lines,
     endLine(session, { stopped_by, loops, calls: loops }),
   ];
