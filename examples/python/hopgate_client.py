@@ -182,7 +182,12 @@ class Session:
         return self
 
     def __exit__(self, *_error: object) -> None:
-        self.close()
+        try:
+            self.close()
+        except HopgateError as refused:
+            # Nothing is left to close, and the agent's own error must not be hidden behind it.
+            if refused.code not in ("session_unknown", "session_ended"):
+                raise
 
 
 def _refusal(refused: urllib.error.HTTPError) -> HopgateError:

@@ -1,5 +1,6 @@
 import { InputError } from '../../src/core/errors.js';
 import { GateDeciderError, type GateSession, type Observation, finalInstruction } from '../session/index.js';
+import { failureWords } from '../session/gate-errors.js';
 import { ServiceError } from './service-error.js';
 import type { ObservationReply, SessionReply } from './wire.js';
 
@@ -31,7 +32,7 @@ export function observationReply(session: GateSession, seen: Observation): Obser
     bound: seen.bound,
     new_sentences: seen.newSentences,
     why: seen.because,
-    error: seen.error,
+    error: seen.error?.replace(/ failed: .*$/s, ' failed') ?? null,
     final_instruction: instruction(session),
     replayed: false,
   };
@@ -43,12 +44,11 @@ export function instruction(session: GateSession): string | null {
 }
 
 /** What the session refuses is the client's to mend, and a decider that fails is nobody's mistake here. */
-export function asServiceError(error: unknown): unknown {
+export function asServiceError(error: unknown, field?: string): unknown {
   if (error instanceof ServiceError) return error;
-  if (error instanceof GateDeciderError) return new ServiceError('decider_failed', error.message);
+  if (error instanceof GateDeciderError) return new ServiceError('decider_failed', failureWords(error.stage, error.cause, false));
   if (error instanceof InputError) {
-    const { field } = error.place;
-    return new ServiceError('invalid', error.message, { field: field ?? 'evidence' });
+    return new ServiceError('invalid', error.message, { field: error.place.field ?? field });
   }
   return error;
 }

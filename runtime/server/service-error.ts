@@ -33,7 +33,6 @@ export const ERROR_STATUS = {
   /** The decider failed, and the gate's `onError` is `throw`. */
   decider_failed: 502,
   too_many_sessions: 503,
-  not_ready: 503,
   shutting_down: 503,
 } as const;
 export type ErrorCode = keyof typeof ERROR_STATUS;

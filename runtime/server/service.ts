@@ -43,7 +43,7 @@ export interface Service {
   observe(
     id: string,
     request: ObserveRequest,
-    options?: { signal?: AbortSignal | undefined; onMargin?: ((event: MarginEvent) => void) | undefined },
+    options?: { onMargin?: ((event: MarginEvent) => void) | undefined },
   ): Promise<ObservationReply>;
   verdict(id: string, request: VerdictRequest): Promise<ObservationReply>;
   /** The agent is about to end by itself. */
@@ -67,6 +67,8 @@ interface Entry {
   waiting: number;
   /** Searches taken, those at work included. */
   steps: number;
+  /** Numbers of searches that were refused while later ones were taken. */
+  refused: Set<number>;
   /** The last search and the last verdict, which a client may send again. */
   lastStep: Sent | undefined;
   lastVerdict: Sent | undefined;
@@ -111,7 +113,7 @@ export function openService({ gate, limits: given = {}, clock = Date.now }: Serv
     ended.set(id, summary);
     return summary;
   };
-  const inTurn = async <T>(entry: Entry, work: () => Promise<T>): Promise<T> => {
+  const inTurn = async <T>(entry: Entry, field: string, work: () => Promise<T>): Promise<T> => {
     if (entry.waiting >= limits.maxWaiting)
       throw new ServiceError('session_busy', `session ${entry.session.id}: ${entry.waiting} requests wait for their turn`, {
         retryAfter: 1,
@@ -120,7 +122,7 @@ export function openService({ gate, limits: given = {}, clock = Date.now }: Serv
     try {
       return await work();
     } catch (error) {
-      throw asServiceError(error);
+      throw asServiceError(error, field);
     } finally {
       entry.waiting--;
       entry.used = clock();
@@ -129,6 +131,7 @@ export function openService({ gate, limits: given = {}, clock = Date.now }: Serv
 
   const opened = async (request: OpenRequest, digest: string): Promise<SessionReply> => {
     const { session: id, question, question_id: questionId, claims, bounds } = request;
+    checkBounds(bounds, gate.settings.bounds);
     try {
       const session = await gate.open(question, { id, questionId, claims, bounds });
       const now = clock();
@@ -140,6 +143,7 @@ export function openService({ gate, limits: given = {}, clock = Date.now }: Serv
         used: now,
         waiting: 0,
         steps: 0,
+        refused: new Set(),
         lastStep: undefined,
         lastVerdict: undefined,
       };
@@ -161,6 +165,8 @@ export function openService({ gate, limits: given = {}, clock = Date.now }: Serv
       if (draining) throw new ServiceError('shutting_down', 'the service is shutting down', { retryAfter: 5 });
       const digest = digestOf(request);
       const { session: id } = request;
+      const old = id === undefined ? undefined : sessions.get(id);
+      if (old && expired(old)) end(id as string, old);
       const known = id === undefined ? undefined : (sessions.get(id) ?? opening.get(id));
       if (known) {
         if (known.request === digest) return 'reply' in known ? known.reply : sessionReply(known.session, known.questionId);
@@ -183,7 +189,7 @@ export function openService({ gate, limits: given = {}, clock = Date.now }: Serv
         if (id !== undefined) opening.delete(id);
       }
     },
-    observe: (id, request, { signal, onMargin } = {}) => {
+    observe: (id, request, { onMargin } = {}) => {
       const entry = entryOf(id);
       const { evidence, query, sub_answer: subAnswer, tokens, step = entry.steps + 1 } = request;
       const digest = digestOf(request);
@@ -192,19 +198,20 @@ export function openService({ gate, limits: given = {}, clock = Date.now }: Serv
         if (lastStep.digest === digest) return lastStep.reply.then((reply) => ({ ...reply, replayed: true }));
         throw new ServiceError('step_conflict', `step ${step}: was sent before with other content`, { field: 'step' });
       }
-      if (step !== entry.steps + 1 && entry.session.stoppedBy === null)
+      // A search that was refused while a later one was taken is still open under its number.
+      const mended = entry.refused.delete(step);
+      if (!mended && step !== entry.steps + 1 && entry.session.stoppedBy === null)
         throw new ServiceError('step_conflict', `step: got ${step}, expected ${entry.steps + 1}`, {
           field: 'step',
           got: String(step),
           expected: String(entry.steps + 1),
         });
-      entry.steps++;
-      const reply = inTurn(entry, async () => {
-        if (tokens !== undefined) entry.session.spend(tokens);
+      if (!mended) entry.steps++;
+      const reply = inTurn(entry, 'evidence', async () => {
         const seen = await entry.session.observe(evidence, {
           query,
           subAnswer,
-          signal,
+          tokens,
           onMargin: onMargin && (({ loop, margin, perClaim }) => onMargin({ session: id, loop, margin, per_claim: [...perClaim] })),
         });
         return observationReply(entry.session, seen);
@@ -213,8 +220,10 @@ export function openService({ gate, limits: given = {}, clock = Date.now }: Serv
       return reply.catch((error: unknown) => {
         // A search whose decider failed was taken all the same, and the same request again fails the same way. What was refused took no step.
         if (error instanceof ServiceError && error.code === 'decider_failed') throw error;
-        entry.steps--;
-        if (entry.lastStep?.reply === reply) entry.lastStep = undefined;
+        if (entry.lastStep?.reply === reply) {
+          entry.steps--;
+          entry.lastStep = undefined;
+        } else entry.refused.add(step);
         throw error;
       });
     },
@@ -235,9 +244,12 @@ export function openService({ gate, limits: given = {}, clock = Date.now }: Serv
           got: String(step),
           expected: String(loops),
         });
-      const reply = inTurn(entry, async () => observationReply(session, await session.verdict({ covered, p })));
+      const reply = inTurn(entry, 'covered', async () => observationReply(session, await session.verdict({ covered, p })));
       entry.lastVerdict = { step: loops, digest, reply };
-      return reply;
+      return reply.catch((error: unknown) => {
+        if (entry.lastVerdict?.reply === reply) entry.lastVerdict = undefined;
+        throw error;
+      });
     },
     stop: (id) => {
       const { session } = entryOf(id);
@@ -270,4 +282,18 @@ export function openService({ gate, limits: given = {}, clock = Date.now }: Serv
 
 function digestOf(request: unknown): string {
   return createHash('sha256').update(canonicalJson(request)).digest('base64url');
+}
+
+/** A client may bind a question closer than the service does, never wider: the bounds are the operator's guard against costs. */
+function checkBounds(asked: OpenRequest['bounds'], most: Gate['settings']['bounds']): void {
+  for (const name of Object.keys(most) as (keyof typeof most)[]) {
+    const [value, limit] = [asked?.[name], most[name]];
+    if (value === undefined || limit === null || (value !== null && value <= limit)) continue;
+    const expected = `at most ${limit}, as the service is set`;
+    throw new ServiceError('invalid', `bounds.${name}: got ${value === null ? 'no bound' : value}, expected ${expected}`, {
+      field: `bounds.${name}`,
+      expected,
+      got: String(value),
+    });
+  }
 }

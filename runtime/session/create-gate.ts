@@ -20,6 +20,7 @@ import { CONTINUE_MESSAGE } from './final-instruction.js';
 import { type SessionGate, type SessionStart, openSession } from './open-session.js';
 import type { GateSession } from './session.js';
 import { type SharedEncoder, sharedEncoder } from './shared-encoder.js';
+import { timeLimit } from './time-limit.js';
 
 /** A gate in a running agent: what all questions share. It owns nothing but its log lines; encoder, drafter and decider stay their owners'. */
 export interface Gate {
@@ -51,7 +52,18 @@ interface Prepared {
  */
 export function createGate(options: GateOptions): Gate {
   const decider: SessionGate['decider'] = options.decider === 'host' ? { host: true } : options.decider;
-  const { profile, drafter, claims, mode, transfer = false, seed = 13, content = false, clock = Date.now, onError = 'continue' } = options;
+  const {
+    profile,
+    drafter,
+    claims,
+    mode,
+    transfer = false,
+    seed = 13,
+    content = false,
+    clock = Date.now,
+    onError = 'continue',
+    deciderTimeout = 60_000,
+  } = options;
   checkOptions(options, decider);
   const bounds = boundsOf(options.bounds);
   const aggregation = profile?.aggregation ?? options.aggregation ?? 'max';
@@ -106,7 +118,7 @@ export function createGate(options: GateOptions): Gate {
     encoder,
     evidenceText,
     onError,
-    deciderTimeout: options.deciderTimeout ?? 60_000,
+    deciderTimeout,
     auditedSkips: audit.skips,
     continueMessage: continueMessage(options.forceContinue),
     content,
@@ -162,17 +174,19 @@ export function createGate(options: GateOptions): Gate {
       const questionMode: GateMode = inShadow ? 'shadow' : 'enforce';
       if (runOn && mode !== 'shadow') throw new InputError('runOn: only a gate in shadow may watch an agent that goes on after a fire');
       if (given !== undefined && !claims)
-        throw new InputError("claims: the gate has no claim source; say `claims: { source: '…' }` when it is created");
+        throw new InputError("the gate has no claim source; say `claims: { source: '…' }` when it is created", { field: 'claims' });
       signal?.throwIfAborted();
       const made = async (stop: AbortSignal | undefined): Promise<Claim[]> =>
         hopClaims(given ?? (await claims?.make?.({ id, question, signal: stop })) ?? [], { id, question, source: claimSource });
       let parts: Prepared;
       let failed: GateDeciderError | null = null;
       try {
-        parts = await prepared(question, made, signal);
+        const limit = timeLimit(deciderTimeout, signal);
+        parts = await limit.race(prepared(question, made, limit.signal)).finally(() => limit.clear());
       } catch (error) {
         signal?.throwIfAborted();
-        if (error instanceof InputError) throw error;
+        // Claims that this call gave are its own mistake; a maker's are a failure like any other.
+        if (error instanceof InputError && given !== undefined) throw error;
         failed = new GateDeciderError(drafter ? 'encoder' : 'claims', id, error);
         if (onError === 'throw') throw failed;
         // Without a margin the gate cannot speak, so every loop of this question is called; the first call tries to make its claims again.

@@ -1,6 +1,7 @@
 import { InputError } from '../../src/core/errors.js';
 import type { GateEvent } from '../../src/core/gate-log.js';
 import { type DriftState, createDrift, driftReference, observeDrift } from '../gate/drift.js';
+import { errorText } from './gate-errors.js';
 import type { GateOptions } from './gate-options.js';
 
 interface Watch {
@@ -35,7 +36,11 @@ export function driftWatch(
       if (state.alarmAt === null) return;
       const alarm = { questions: state.questions, capital: Math.exp(state.logCapital) };
       log({ event: 'drift', gate, at: clock(), ...alarm, alpha: state.alpha, falls_back: fallBack });
-      onAlarm?.(alarm);
+      try {
+        onAlarm?.(alarm);
+      } catch (error) {
+        process.emitWarning(`a listener of the gate failed: ${errorText(error)}`);
+      }
     },
   };
 }

@@ -11,7 +11,10 @@ export interface EvidenceItem {
   sentence?: number | undefined;
 }
 
-/** What one search brought: a text, or sentences (strings or items), in the order of the search. A text is split, sentences are not. */
+/**
+ * What one search brought: a text, or sentences (strings or items), in the order of the search. A text is split, sentences are not. Sentences of one title
+ * are one passage, of which a decider that scores claims reads the first twelve (method.md §4), and so are all without a title: give titles.
+ */
 export type Evidence = string | readonly (string | EvidenceItem)[];
 
 /** One question's evidence as it grows: tells new sentences from known ones and numbers those that come without a place. */
@@ -20,6 +23,8 @@ export interface EvidenceStore {
   readonly size: number;
   /** The sentences that were not there before. Throws InputError for evidence of another form or beyond the limit. */
   add(evidence: Evidence): RetrievedSentence[];
+  /** Throws as `add` would, and adds nothing. */
+  check(evidence: Evidence): void;
 }
 
 /** Most characters that one observation may bring: text beyond it is a mistake, not evidence. */
@@ -39,6 +44,7 @@ export function evidenceStore(checkSplitter: () => void): EvidenceStore {
     get size() {
       return known.size;
     },
+    check: (evidence) => void itemsOf(evidence, checkSplitter),
     add: (evidence) => {
       const items = itemsOf(evidence, checkSplitter);
       const fresh: RetrievedSentence[] = [];

@@ -19,6 +19,27 @@ export class EmptyAnswerError extends Error {
   }
 }
 
+/** A failure in our own words, which hold nothing of question or evidence. */
+export class KnownFailure extends Error {
+  constructor(message: string) {
+    super(message);
+    this.name = 'KnownFailure';
+  }
+}
+
+/** Longest text of a failure that is logged. */
+const MOST_CHARACTERS = 300;
+
+/**
+ * A failure as it is logged and told to clients. What a decider's server says may hold the prompt it was sent, so without content only what failed
+ * and the kind of failure are said.
+ */
+export function failureWords(stage: GateDeciderError['stage'], reason: unknown, content: boolean): string {
+  if (content || reason instanceof KnownFailure) return `${stage} failed: ${errorText(reason).slice(0, MOST_CHARACTERS)}`;
+  const status = (reason as { status?: unknown } | null)?.status;
+  return `${stage} failed: ${reason instanceof Error ? reason.name : typeof reason}${typeof status === 'number' ? ` ${status}` : ''}`;
+}
+
 export function errorText(reason: unknown): string {
   return reason instanceof Error ? reason.message : String(reason);
 }

@@ -88,7 +88,7 @@ export interface GateOptions {
 }
 
 export interface DriftWatch {
-  /** Probability of ever raising an alarm without drift. Default 0.01. */
+  /** Probability that this gate ever raises an alarm without drift. A process that is started anew begins anew; the report tests the whole log. Default 0.01. */
   alpha?: number | undefined;
   /** The profile's dataset that the traffic is like. Default: all that τ was chosen on, together. */
   dataset?: string | undefined;

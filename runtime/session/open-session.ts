@@ -7,9 +7,10 @@ import type { AskedBecause, GateEvent, GateMode } from '../../src/core/gate-log.
 import { random } from '../../src/core/random.js';
 import type { RetrievedSentence } from '../../src/core/trajectories.js';
 import type { Bounds } from './bounds.js';
+import { inside, isInside } from './turn.js';
 import { type SessionClaims, deciderCalls } from './decider-calls.js';
 import type { Evidence, EvidenceStore } from './evidence.js';
-import { GateDeciderError } from './gate-errors.js';
+import { GateDeciderError, KnownFailure, errorText } from './gate-errors.js';
 import { checkSpent, checkVerdict } from './host-reports.js';
 import type { HostDecider, OnError } from './gate-options.js';
 import { NOT_COVERED, type Outcome, type Step, UNASKED, runLedger } from './run-ledger.js';
@@ -54,7 +55,7 @@ export interface SessionStart {
 export function openSession(gate: SessionGate, start: SessionStart): GateSession {
   const { id, question, mode, runOn, bounds, margin, store } = start;
   const { clock, onError, log, decider } = gate;
-  const ledger = runLedger({ id, runOn, bounds, onError, clock, log, sentences: () => store.size });
+  const ledger = runLedger({ id, runOn, bounds, onError, clock, log, content: gate.content, sentences: () => store.size });
   const { counts } = ledger;
   const history: LiveLoop[] = [];
   let unembedded: RetrievedSentence[] = [];
@@ -64,12 +65,13 @@ export function openSession(gate: SessionGate, start: SessionStart): GateSession
   let waiting: { step: Step; since: number } | undefined;
   let turn: Promise<unknown> = Promise.resolve();
   if (start.failed) {
-    counts.errors++;
+    ledger.failed(start.failed.stage, start.failed.cause);
     if (onError === 'stop') ledger.stop('error');
   }
 
   const inTurn = <T>(work: () => Promise<T>): Promise<T> => {
-    const mine = turn.then(work);
+    if (isInside(id)) return Promise.reject(new InputError(`session ${id}: was used inside its own search, whose end it would wait for`));
+    const mine = turn.then(() => inside(id, work));
     turn = mine.catch(() => undefined);
     return mine;
   };
@@ -91,7 +93,7 @@ export function openSession(gate: SessionGate, start: SessionStart): GateSession
     ...fields,
   });
   const settle = (step: Step, outcome: Outcome): Observation => {
-    const error = ledger.settle(step, outcome);
+    const failure = ledger.settle(step, outcome);
     if (outcome.error && onError === 'throw') throw new GateDeciderError(outcome.error.stage, id, outcome.error.reason);
     return observation({
       action: step.asked ? 'call' : 'skip',
@@ -99,8 +101,12 @@ export function openSession(gate: SessionGate, start: SessionStart): GateSession
       margin: step.margin,
       covered: outcome.verdict?.covered ?? null,
       newSentences: step.new_sentences,
-      error,
+      error: failure && `${failure.stage} failed: ${errorText(failure.reason)}`,
     });
+  };
+  const spend = (tokens: number): void => {
+    checkSpent(tokens);
+    counts.tokens += Math.ceil(tokens);
   };
   const since = (from: number): number => Math.max(0, clock() - from);
 
@@ -109,7 +115,7 @@ export function openSession(gate: SessionGate, start: SessionStart): GateSession
     if (!waiting) return;
     const { step, since: from } = waiting;
     waiting = undefined;
-    const reason = new Error('the host went on without its verdict');
+    const reason = new KnownFailure('the host went on without its verdict');
     settle(step, { verdict: null, error: { stage: 'decider', reason }, deciderMs: since(from) });
   };
   /** At the end there is nobody left to throw at. */
@@ -144,12 +150,18 @@ export function openSession(gate: SessionGate, start: SessionStart): GateSession
     return audited ? { asked: true, because: 'audit' } : { asked: false, because: 'gate' };
   };
 
-  const observe = async (evidence: Evidence, { query = '', subAnswer = null, onMargin, signal }: ObserveOptions): Promise<Observation> => {
+  const observe = async (
+    evidence: Evidence,
+    { query = '', subAnswer = null, tokens = 0, onMargin, signal }: ObserveOptions,
+  ): Promise<Observation> => {
     signal?.throwIfAborted();
+    // What is refused changes nothing: a verdict that is waited for may still come.
+    if (waiting) store.check(evidence);
     settleWaiting();
     if (ledger.hasStopped()) return observation({ covered: ledger.stoppedBy === 'covered' ? true : null });
     const arrived = clock();
     const fresh = store.add(evidence);
+    spend(tokens);
     const loop = history.length + 1;
     ledger.begin(fresh.length);
     history.push({ loop, query, subAnswer, sentences: fresh });
@@ -177,9 +189,9 @@ export function openSession(gate: SessionGate, start: SessionStart): GateSession
         throw failure;
       }
       if (onError !== 'continue') return settle({ ...step, asked: false }, { ...UNASKED, error: { stage: 'encoder', reason: failure } });
-      ledger.unmeasured(failure);
+      ledger.failed('encoder', failure);
     }
-    onMargin?.({ loop, margin: state, perClaim: step.per_claim });
+    toldSafely(() => onMargin?.({ loop, margin: state, perClaim: step.per_claim }));
     return step.asked ? ask(step, signal) : skip(step);
   };
 
@@ -283,10 +295,7 @@ export function openSession(gate: SessionGate, start: SessionStart): GateSession
         const verdict = { covered, p, matched: null, pairs: null, tokens: Math.ceil(tokens) };
         return settle(step, { verdict, error: null, deciderMs: since(from) });
       }),
-    spend: (tokens) => {
-      checkSpent(tokens);
-      counts.tokens += Math.ceil(tokens);
-    },
+    spend,
     nativeStop: () => {
       if (ledger.hasStopped()) return null;
       if (gate.continueMessage !== null && !told) {
@@ -304,4 +313,13 @@ export function openSession(gate: SessionGate, start: SessionStart): GateSession
       return ledger.end();
     },
   };
+}
+
+/** A listener that throws is no reason to leave a loop without its line. */
+function toldSafely(tell: () => void): void {
+  try {
+    tell();
+  } catch (error) {
+    process.emitWarning(`a listener of the gate failed: ${errorText(error)}`);
+  }
 }

@@ -1,7 +1,7 @@
 import type { LiveVerdict } from '../deciders/live.js';
 import type { Bound, GateEnd, GateEvent, GateLoop, StoppedBy } from '../../src/core/gate-log.js';
 import { type Bounds, stopOf } from './bounds.js';
-import { type GateDeciderError, errorText } from './gate-errors.js';
+import { type GateDeciderError, errorText, failureWords } from './gate-errors.js';
 import type { OnError } from './gate-options.js';
 
 /** A loop that is being worked on: what its line in the log will hold, without the verdict. */
@@ -10,10 +10,16 @@ export type Step = Omit<
   'event' | 'session' | 'covered' | 'p' | 'matched' | 'error' | 'decider_ms' | 'pairs' | 'decider_tokens' | 'stopped_by'
 >;
 
+/** What failed, and with what. */
+export interface Failure {
+  stage: GateDeciderError['stage'];
+  reason: unknown;
+}
+
 /** What came of asking the decider after a loop, or of not asking it. */
 export interface Outcome {
   verdict: LiveVerdict | null;
-  error: { stage: GateDeciderError['stage']; reason: unknown } | null;
+  error: Failure | null;
   deciderMs: number | null;
 }
 
@@ -36,15 +42,15 @@ export interface RunLedger {
   sinceAnswer(now: number): number;
   /** A loop begins, whose line is owed. `brought` sentences are new. */
   begin(brought: number): void;
-  /** The encoder failed at this loop, and the run goes on without its margin. */
-  unmeasured(reason: unknown): void;
+  /** Something failed before this loop's decider call, and the run goes on: the loop's line says it. */
+  failed(stage: GateDeciderError['stage'], reason: unknown): void;
   /** The bounds that hold at any time, not only after a loop. */
   spent(): Bound | null;
   /** Whether the run has stopped; notices a bound on time or tokens, unless a loop's line is owed. */
   hasStopped(): boolean;
   stop(reason: StoppedBy): void;
-  /** Writes a loop's line, and stops the run where its outcome or a bound does. Returns the error as words. */
-  settle(step: Step, outcome: Outcome): string | null;
+  /** Writes a loop's line, and stops the run where its outcome or a bound does. Returns what failed. */
+  settle(step: Step, outcome: Outcome): Failure | null;
   /** Writes the line of a loop that the host gave up. */
   abandon(step: Step, reason: unknown, deciderMs: number | null): void;
   /** Writes the run's end, once, behind the line of its last loop. */
@@ -58,11 +64,13 @@ export interface RunLedgerOptions {
   onError: OnError;
   clock: () => number;
   log: (event: GateEvent) => void;
+  /** Whether the log may hold what failures say. */
+  content: boolean;
   sentences: () => number;
 }
 
 /** What one question's run has spent and why it stopped, and its lines in the log. */
-export function runLedger({ id, runOn, bounds, onError, clock, log, sentences }: RunLedgerOptions): RunLedger {
+export function runLedger({ id, runOn, bounds, onError, clock, log, content, sentences }: RunLedgerOptions): RunLedger {
   const opened = clock();
   const counts = { calls: 0, skips: 0, audits: 0, errors: 0, tokens: 0 };
   let [loops, idle] = [0, 0];
@@ -72,7 +80,7 @@ export function runLedger({ id, runOn, bounds, onError, clock, log, sentences }:
   let covered = false;
   /** A loop has begun whose line is not written yet. */
   let owed = false;
-  let unmeasured: string | null = null;
+  let noted: Failure | null = null;
   let ended: GateEnd | undefined;
 
   const elapsed = (): number => Math.max(0, clock() - opened);
@@ -111,6 +119,7 @@ export function runLedger({ id, runOn, bounds, onError, clock, log, sentences }:
     return bounds.noProgress !== null && idle >= bounds.noProgress ? 'noProgress' : null;
   };
   const write = (step: Step, { verdict, deciderMs }: Pick<Outcome, 'verdict' | 'deciderMs'>, error: string | null): void => {
+    const before = noted === null ? null : failureWords(noted.stage, noted.reason, content);
     log({
       event: 'loop',
       session: id,
@@ -118,14 +127,14 @@ export function runLedger({ id, runOn, bounds, onError, clock, log, sentences }:
       covered: verdict?.covered ?? null,
       p: verdict?.p ?? null,
       matched: verdict?.matched ? [...verdict.matched] : null,
-      error: error ?? unmeasured,
+      error: error ?? before,
       decider_ms: deciderMs,
       pairs: verdict?.pairs ?? null,
       decider_tokens: verdict?.tokens ?? 0,
       stopped_by: stoppedBy,
     });
     owed = false;
-    unmeasured = null;
+    noted = null;
     if (stoppedBy !== null) end();
     lastAnswer = clock();
   };
@@ -148,9 +157,9 @@ export function runLedger({ id, runOn, bounds, onError, clock, log, sentences }:
       loops++;
       idle = brought === 0 ? idle + 1 : 0;
     },
-    unmeasured: (reason) => {
+    failed: (stage, reason) => {
       counts.errors++;
-      unmeasured = `encoder failed: ${errorText(reason)}`;
+      noted = { stage, reason };
     },
     spent,
     hasStopped: () => {
@@ -168,11 +177,11 @@ export function runLedger({ id, runOn, bounds, onError, clock, log, sentences }:
       else if (error && onError !== 'continue') stop('error');
       const by = stoppedBy === null ? reachedAfter(step) : null;
       if (by !== null) stop(stopOf(by), by);
-      const words = error === null ? unmeasured : `${error.stage} failed: ${errorText(error.reason)}`;
-      write(step, { verdict, deciderMs }, words);
-      return words;
+      const failure = error ?? noted;
+      write(step, { verdict, deciderMs }, error === null ? null : failureWords(error.stage, error.reason, content));
+      return failure;
     },
-    abandon: (step, reason, deciderMs) => write(step, { verdict: null, deciderMs }, `aborted: ${errorText(reason)}`),
+    abandon: (step, reason, deciderMs) => write(step, { verdict: null, deciderMs }, content ? `aborted: ${errorText(reason)}` : 'aborted'),
     end,
   };
 }

@@ -43,6 +43,8 @@ export interface ObserveOptions {
   query?: string | undefined;
   /** The agent's own answer to the query, where it gives one; the prompt judge reads it. */
   subAnswer?: string | null | undefined;
+  /** Tokens that the host spent since the last search; counted with it, and not where the evidence is refused. */
+  tokens?: number | undefined;
   /** Told the margin before the decider is asked, which may take long. */
   onMargin?: ((state: Pick<Observation, 'loop' | 'margin' | 'perClaim'>) => void) | undefined;
   signal?: AbortSignal | undefined;

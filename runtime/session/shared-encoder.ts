@@ -1,4 +1,5 @@
 import { LRUCache } from 'lru-cache';
+import { sha256 } from '../../src/core/hash.js';
 import type { Role } from '../../src/core/embeddings.js';
 import type { Encoder } from '../encoders/encoder.js';
 import { orAborted } from './time-limit.js';
@@ -65,7 +66,8 @@ export function sharedEncoder(
   };
 
   const vectorOf = (text: string, role: Role): Promise<Float32Array> => {
-    const key = `${role} ${text}`;
+    // A text may be a whole document, its key is short.
+    const key = sha256(`${role} ${text}`);
     const known = kept?.get(key);
     if (known) {
       counts.kept++;

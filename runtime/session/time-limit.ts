@@ -1,3 +1,5 @@
+import { KnownFailure } from './gate-errors.js';
+
 /** A signal that aborts when time is up, or when an outer one does. */
 export interface TimeLimit {
   readonly signal: AbortSignal;
@@ -11,7 +13,7 @@ const LONGEST = 2 ** 31 - 1;
 
 export function timeLimit(ms: number, outer: AbortSignal | undefined): TimeLimit {
   const controller = new AbortController();
-  const timer = setTimeout(() => controller.abort(new Error(`no answer within ${ms} ms`)), Math.min(ms, LONGEST));
+  const timer = setTimeout(() => controller.abort(new KnownFailure(`no answer within ${ms} ms`)), Math.min(ms, LONGEST));
   const abort = (): void => controller.abort(outer?.reason);
   outer?.addEventListener('abort', abort, { once: true });
   if (outer?.aborted) abort();

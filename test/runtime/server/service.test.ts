@@ -87,6 +87,29 @@ test('a decider of the client’s is asked for, and hands its verdict in once', 
   assert.deepEqual(code(await verdict({ covered: false, step: 1 })), [409, 'step_conflict', 'step']);
 });
 
+test('a client may bind a question closer than the service does, and no wider', async (t) => {
+  const { ask: send } = await served(t, () => false, { gate: { bounds: { maxSteps: 4, maxCalls: 3 } } });
+  const open = (bounds: object) => send('POST', '/v1/sessions', { json: { question: QUESTION, bounds } });
+  assert.equal((await open({ maxSteps: 2, maxTokens: 100 })).status, 201);
+  const wide = await open({ maxSteps: 5 });
+  assert.deepEqual(code(wide), [400, 'invalid', 'bounds.maxSteps']);
+  assert.equal((wide.body.error as { message: string }).message, 'bounds.maxSteps: got 5, expected at most 4, as the service is set');
+  assert.deepEqual(code(await open({ maxCalls: null })), [400, 'invalid', 'bounds.maxCalls']);
+});
+
+test('what is refused spends no token and takes no step, and its number stays open where later ones were taken', async (t) => {
+  const { service } = (await served(t, () => false)).running;
+  await service.openSession({ question: QUESTION, session: 'q' });
+  const step = (number: number, evidence: string | { text: string }[]) => service.observe('q', { evidence, step: number, tokens: 10 });
+  const bad = [{ text: 'y'.repeat(999_999) }, { text: 'zz' }];
+  const [refused, taken] = await Promise.allSettled([step(1, bad), step(2, [{ text: '1,0,0' }])]);
+  assert.deepEqual([refused.status, taken.status], ['rejected', 'fulfilled']);
+  assert.equal((await step(1, [{ text: '0,1,0' }])).loop, 2);
+  const { loops, tokens } = service.get('q');
+  assert.deepEqual([loops, tokens], [2, 20]);
+  assert.equal((await step(3, [{ text: '0,0,1' }])).loop, 3);
+});
+
 test('a batch answers each request for itself, those of one session in order, and a bad one spoils no other', async (t) => {
   const { ask: send } = await served(t, () => true);
   const requests = [
@@ -139,7 +162,7 @@ test('a decider that fails under onError throw is a 502 of its own, in a stream 
   assert.deepEqual(code(await send('POST', '/v1/sessions/a/observe', { json: { evidence: ['1,1,0'] } })), [502, 'decider_failed']);
   const headers = { accept: 'text/event-stream' };
   const { text } = await send('POST', '/v1/sessions/b/observe', { json: { evidence: ['1,1,0'] }, headers });
-  assert.match(text, /event: error\ndata: \{"status":502,"error":\{"code":"decider_failed","message":"decider failed: down"\}\}/);
+  assert.match(text, /event: error\ndata: \{"status":502,"error":\{"code":"decider_failed","message":"decider failed: Error"\}\}/);
 });
 
 test('sessions expire when they are idle and when they are old, and there are no more of them than allowed', async (t) => {

@@ -120,8 +120,8 @@ const mutants: readonly Mutant[] = [
   {
     is: 'runs the searches of one step beside each other',
     file: 'runtime/session/open-session.js',
-    from: 'const mine = turn.then(work);',
-    to: 'const mine = work();',
+    from: 'const mine = turn.then(() => inside(id, work));',
+    to: 'const mine = inside(id, work);',
   },
 ];
 

@@ -301,6 +301,78 @@ test('without content no line holds a word of question, query or evidence', asyn
   assert.doesNotMatch(JSON.stringify(log.events), /SECRET/);
 });
 
+test('what a failing decider says may hold the prompt: without content only its kind is logged, with content all of it', async () => {
+  const script = () => {
+    throw new TypeError('400: the prompt was SECRET');
+  };
+  const logged = async (content: boolean): Promise<string | null | undefined> => {
+    const { gate, read, log } = scriptedGate(script, { content });
+    const session = await gate.open(QUESTION);
+    // The host itself is told everything.
+    assert.equal((await session.observe(['1,1,0'])).error, 'decider failed: 400: the prompt was SECRET');
+    if (!content) assert.doesNotMatch(JSON.stringify(log.events), /SECRET/);
+    return read().sessions[0]?.loops[0]?.error;
+  };
+  assert.deepEqual([await logged(false), await logged(true)], ['decider failed: TypeError', 'decider failed: 400: the prompt was SECRET']);
+});
+
+test('a maker of claims that hangs, throws or makes none of the right form is a failure like the decider’s, and its reason stands in the log', async () => {
+  const makers: [() => Promise<never>, string][] = [
+    [() => new Promise(() => undefined), 'claims failed: no answer within 30 ms'],
+    [() => Promise.reject(new Error('down')), 'claims failed: Error'],
+    [() => Promise.resolve(['']) as Promise<never>, 'claims failed: InputError'],
+  ];
+  for (const [make, error] of makers) {
+    const { gate, read } = scriptedGate(() => false, { claims: { source: 'heuristic', make }, deciderTimeout: 30, clock: Date.now });
+    const session = await gate.open(QUESTION);
+    assert.equal(session.state.errors, 1);
+    assert.equal((await session.observe(['1,1,0'])).because, 'no_claims');
+    assert.deepEqual([read().sessions[0]?.loops[0]?.error, session.state.errors], [error, 1]);
+    await assert.rejects(scriptedGate(() => false, { claims: { source: 'heuristic', make }, deciderTimeout: 30, onError: 'throw' }).gate.open(QUESTION), {
+      name: 'GateDeciderError',
+      stage: 'claims',
+    }); // prettier-ignore
+  }
+});
+
+test('evidence that is refused leaves a verdict that is waited for, and spends nothing', async () => {
+  const session = await scriptedGate(() => false, { decider: 'host' }).gate.open(QUESTION);
+  await session.observe(['1,1,0']);
+  await assert.rejects(session.observe(7 as never, { tokens: 5 }), InputError);
+  assert.deepEqual([session.state.awaitsVerdict, session.state.tokens, session.state.errors], [true, 0, 0]);
+  assert.equal((await session.verdict({ covered: true })).stoppedBy, 'covered');
+});
+
+test('a session that is used inside its own search is told so, where it would wait for itself for ever', async () => {
+  const session = await scriptedGate(() => false).gate.open(QUESTION, { id: 'q' });
+  await assert.rejects(
+    session.search(() => session.observe(['1,0,0']), { evidence: () => [] }),
+    {
+      message: 'session q: was used inside its own search, whose end it would wait for',
+    },
+  );
+  // Another session inside it is nothing special, and what the search left running may go on later.
+  const other = await scriptedGate(() => false).gate.open(QUESTION, { id: 'r' });
+  let later: Promise<Observation> | undefined;
+  const search = async (): Promise<string[]> => {
+    await other.observe(['1,0,0']);
+    later = new Promise<void>((resolve) => setTimeout(resolve, 20)).then(() => session.observe(['0,0,1']));
+    return ['0,1,0'];
+  };
+  assert.equal((await session.search(search, { evidence: (found) => found })).ran, true);
+  assert.equal((await later)?.loop, 3);
+});
+
+test('a listener that throws costs no loop its line', async () => {
+  const { gate, read } = scriptedGate(() => true);
+  const session = await gate.open(QUESTION);
+  const onMargin = (): never => {
+    throw new Error('listener');
+  };
+  assert.equal((await session.observe(['1,1,0'], { onMargin })).stoppedBy, 'covered');
+  assert.equal(read().sessions[0]?.end?.stopped_by, 'covered');
+});
+
 test('audits are drawn by seed, session and loop alone; one that fires stops the run and says so', async () => {
   const { gate, read } = scriptedGate(() => true, { audit: { skips: 1, questions: 0 } });
   const session = await gate.open(QUESTION);
