@@ -162,6 +162,18 @@ export const profileSchema = z.strictObject({
   safety_reference: z.union([z.enum(['own', 'none']), z.number()]),
   /** No dataset had supporting facts: agreement alone decided. */
   without_gold: z.boolean(),
+  /**
+   * Left out where no question of the target's own chose τ. Else the selection is on these questions, `prior_weight` pseudo-questions of the other
+   * datasets, and `spare` ones that never agree; the guarantee is the dataset's alone.
+   */
+  own_questions: z.optional(
+    z.strictObject({
+      dataset: z.string(),
+      questions: z.int().positive(),
+      prior_weight: z.number().nonnegative(),
+      spare: z.int().nonnegative(),
+    }),
+  ),
   grid: z.union([z.literal('exact'), z.number()]),
   guarantee: z.nullable(guarantee),
   selection,

@@ -3,6 +3,7 @@ import { random } from '../core/random.js';
 import { type Extent, type FrontierPoint, cutAtAgreement, describe } from './frontier.js';
 import { type Certificate, certify } from './guarantee.js';
 import { type Measures, measure } from './measures.js';
+import { OWN_QUESTIONS_RULE, ownSelection } from './own-questions.js';
 import { alwaysVerify, gate } from './policies.js';
 import type { DatasetRun, QuestionRun } from './question-run.js';
 import { type Constraint, type SafetyReference, type Selection, type TauGrid, selectTau } from './select-tau.js';
@@ -25,6 +26,11 @@ export interface CalibrationOptions {
   inTraining?: ((dataset: string, questionId: string) => boolean) | undefined;
   /** Hold out this dataset alone; its name is one of the runs'. Default: each in turn. */
   target?: string | undefined;
+  /**
+   * With a target: its training split chooses τ too, together with the other datasets (`OWN_QUESTIONS_RULE`), and a guarantee holds for it alone. The fold is the
+   * target's other questions; where there are none, the folds are parts of the training split, each with the τ of the rest. Default false.
+   */
+  ownQuestions?: boolean | undefined;
   /** Folds where there is one dataset only. Default 5. */
   parts?: number | undefined;
   /** Bootstrap resamples; 0 leaves the intervals out. Default 10,000. */
@@ -67,6 +73,8 @@ export interface Calibration {
   selection: Selection;
   certificate: Certificate | null;
   folds: Fold[];
+  /** The target, and how many questions (different ids) of its own chose τ; null where none did. */
+  own: { dataset: string; questions: number } | null;
   /** No dataset has gold labels: agreement alone decided. */
   withoutGold: boolean;
   warnings: string[];
@@ -90,16 +98,24 @@ export function calibrate(runs: readonly DatasetRun[], options: CalibrationOptio
   for (const run of runs) {
     if (run.questions.length === 0) throw new InputError(`dataset ${run.dataset}: no question is left (${exclusionWords(run)})`);
   }
+  if (options.ownQuestions) refuseForOwn(options);
   const curveOf = curveCache();
   const training = new Map(runs.filter((run) => run.dataset !== target).map((run) => [run.dataset, trainingPart(run, options)]));
-  const { selection, certificate } = choose([...training.values()], curveOf, options);
-  const folds = runs.length === 1 ? partFolds(runs[0] as DatasetRun, curveOf, options) : datasetFolds(runs, training, curveOf, options);
+  const own = options.ownQuestions ? runs.find((run) => run.dataset === target) : undefined;
+  const ownTraining = own && trainingPart(own, options);
+  const { selection, certificate } = choose([...training.values()], curveOf, options, ownTraining);
+  const folds = own
+    ? ownFolds(own, training, curveOf, options)
+    : runs.length === 1
+      ? partFolds(runs[0] as DatasetRun, curveOf, options)
+      : datasetFolds(runs, training, curveOf, options);
   const withoutGold = runs.every((run) => run.questions.every((question) => question.goldLoop === null));
   return {
     mode: runs.length === 1 ? 'k-fold' : target === undefined ? 'leave-one-dataset-out' : 'target',
     tau: selection.tau,
     extent: selection.extent,
-    trainedOn: [...training.keys()],
+    trainedOn: [...training.keys(), ...(own ? [own.dataset] : [])],
+    own: own && ownTraining ? { dataset: own.dataset, questions: idsOf(ownTraining).length } : null,
     selection,
     certificate,
     folds,
@@ -134,15 +150,39 @@ function trainingPart(run: DatasetRun, options: CalibrationOptions): readonly Qu
   return training;
 }
 
+interface Choice {
+  selection: Selection;
+  certificate: Certificate | null;
+  /** Among all distinct margins instead of the grid. */
+  exactTau: number;
+}
+
+/** τ from the training parts; with own questions, from those and the parts as their prior. */
 function choose(
   parts: readonly (readonly QuestionRun[])[],
   curveOf: CurveOf,
   options: CalibrationOptions,
-): { selection: Selection; certificate: Certificate | null; curves: ThresholdCurve[] } {
+  own?: readonly QuestionRun[],
+): Choice {
   const { bar = 0.9, constraint = 'per-dataset', delta } = options;
-  const curves = (constraint === 'pooled' ? [parts.flat()] : parts).map(curveOf);
-  const certificate = delta === undefined ? null : certify(curves, { bar, delta });
-  return { selection: selectTau(curves, { ...options, floor: certificate?.floor }), certificate, curves };
+  const others = (constraint === 'pooled' ? [parts.flat()] : parts).map(curveOf);
+  const ownCurve = own && curveOf(own);
+  const certificate = delta === undefined ? null : certify(ownCurve ? [ownCurve] : others, { bar, delta });
+  const select = (grid: TauGrid | undefined): Selection => {
+    const settings = { ...options, grid, floor: certificate?.floor };
+    return ownCurve ? ownSelection(ownCurve, others, OWN_QUESTIONS_RULE, settings) : selectTau(others, settings);
+  };
+  const selection = select(options.grid);
+  return { selection, certificate, exactTau: options.grid === 'exact' ? selection.tau : select('exact').tau };
+}
+
+/** Settings that say nothing about own questions: they have no gold labels, and are one curve with the others. */
+function refuseForOwn({ target, constraint, safetyReference }: CalibrationOptions): void {
+  if (target === undefined) throw new InputError('--own-questions: expected --target, the dataset whose questions they are');
+  if (constraint === 'pooled')
+    throw new InputError('--own-questions: the other datasets are a prior, dataset by dataset; leave --constraint pooled out');
+  if (typeof safetyReference === 'number')
+    throw new InputError('--own-questions: agreement alone decides; leave the number of --safety-reference out');
 }
 
 function datasetFolds(
@@ -159,33 +199,59 @@ function datasetFolds(
   });
 }
 
-/** Whole ids are dealt to the parts in seeded random order, so that a repeated question is never on both sides. */
 function partFolds(run: DatasetRun, curveOf: CurveOf, options: CalibrationOptions): Fold[] {
-  const { parts = 5, seed = 13 } = options;
-  const ids = random(seed, 'calibrate', 'parts', run.dataset).shuffle([...new Set(run.questions.map((one) => one.id))]);
+  return partsOf(run, run.questions, options).map(({ name, inPart, others }) =>
+    foldOf(name, [run.dataset], [others], { all: inPart, rest: [] }, curveOf, options),
+  );
+}
+
+/** τ from own questions and the other datasets, on the target's questions that it was not chosen on. */
+function ownFolds(
+  run: DatasetRun,
+  training: ReadonlyMap<string, readonly QuestionRun[]>,
+  curveOf: CurveOf,
+  options: CalibrationOptions,
+): Fold[] {
+  const [trainedOn, priors] = [[...training.keys(), run.dataset], [...training.values()]];
+  const { training: own, rest } = splitTraining(run, options);
+  if (rest.length > 0) return [foldOf(run.dataset, trainedOn, priors, { all: rest, rest: [], own }, curveOf, options)];
+  return partsOf(run, own, options).map(({ name, inPart, others }) =>
+    foldOf(name, trainedOn, priors, { all: inPart, rest: [], own: others }, curveOf, options),
+  );
+}
+
+/** Whole ids are dealt to the parts in seeded random order, so that a repeated question is never on both sides. */
+function partsOf(
+  run: DatasetRun,
+  questions: readonly QuestionRun[],
+  { parts = 5, seed = 13 }: CalibrationOptions,
+): { name: string; inPart: QuestionRun[]; others: QuestionRun[] }[] {
+  const ids = random(seed, 'calibrate', 'parts', run.dataset).shuffle(idsOf(questions));
   if (ids.length < parts) {
     throw new InputError(`dataset ${run.dataset}: got ${ids.length} questions, expected at least ${parts} for ${parts} folds`);
   }
   const partOf = new Map(ids.map((id, at) => [id, at % parts]));
-  return Array.from({ length: parts }, (_, part) => {
-    const inPart = run.questions.filter((one) => partOf.get(one.id) === part);
-    const others = run.questions.filter((one) => partOf.get(one.id) !== part);
-    return foldOf(`${run.dataset} ${part + 1}/${parts}`, [run.dataset], [others], { all: inPart, rest: [] }, curveOf, options);
-  });
+  return Array.from({ length: parts }, (_, part) => ({
+    name: `${run.dataset} ${part + 1}/${parts}`,
+    inPart: questions.filter((one) => partOf.get(one.id) === part),
+    others: questions.filter((one) => partOf.get(one.id) !== part),
+  }));
+}
+
+function idsOf(questions: readonly QuestionRun[]): string[] {
+  return [...new Set(questions.map((one) => one.id))];
 }
 
 function foldOf(
   target: string,
   trainedOn: string[],
   parts: readonly (readonly QuestionRun[])[],
-  held: { all: readonly QuestionRun[]; rest: readonly QuestionRun[]; rows?: number },
+  held: { all: readonly QuestionRun[]; rest: readonly QuestionRun[]; rows?: number; own?: readonly QuestionRun[] },
   curveOf: CurveOf,
   options: CalibrationOptions,
 ): Fold {
   const { bar = 0.9 } = options;
-  const { selection, certificate, curves } = choose(parts, curveOf, options);
-  const exactTau =
-    options.grid === 'exact' ? selection.tau : selectTau(curves, { ...options, grid: 'exact', floor: certificate?.floor }).tau;
+  const { selection, certificate, exactTau } = choose(parts, curveOf, options, held.own);
   const curve = curveOf(held.all);
   const policy = gate(selection.tau);
   const { resamples, seed } = options;

@@ -1,5 +1,6 @@
 import type { Profile, ProfileFold } from '../../runtime/index.js';
-import { questionsForGuarantee } from './guarantee.js';
+import { questionsForGuarantee, questionsToAgree } from './guarantee.js';
+import { OWN_QUESTIONS_RULE, agreementRange, questionsForMean } from './own-questions.js';
 import { type Cells, figure, signed, textTable, withInterval } from './text-table.js';
 
 /** The folds of a calibration as a table: where τ was chosen and what it does on questions it was not chosen on. */
@@ -66,9 +67,12 @@ export function extentWords(extent: Profile['extent']): string | null {
 }
 
 /** Before and after the selection, and why nothing changed where nothing did (known fault P32). */
-export function selectionWords({ selection, bar, safety_reference, guarantee }: Profile): string[] {
+export function selectionWords({ selection, bar, safety_reference, guarantee, own_questions: own }: Profile): string[] {
   const { before, after, unchanged, refused } = selection;
-  const moved = `Objective (call cut on the training questions): before ${figure(before.call_cut)} at τ ${tauText(before.tau)} (always call), after ${figure(after.call_cut)} at τ ${tauText(after.tau)}.`;
+  const on = own
+    ? `${own.questions} questions of ${own.dataset}, the other datasets counted as ${own.prior_weight} more`
+    : 'the training questions';
+  const moved = `Objective (call cut on ${on}): before ${figure(before.call_cut)} at τ ${tauText(before.tau)} (always call), after ${figure(after.call_cut)} at τ ${tauText(after.tau)}.`;
   const reasons = [
     `${refused.agreement} for agreement below ${bar}`,
     `${refused.safety} for coverage safety below ${referenceWords(safety_reference)}`,
@@ -113,18 +117,29 @@ export function logWords({ from_log: log }: Pick<Profile, 'from_log'>): string[]
   ];
 }
 
-/** What is guaranteed, or what a guarantee would take. */
-export function guaranteeWords({ guarantee, bar, constraint, trained_on }: Profile): string[] {
+/** What is guaranteed, or what a guarantee would take; and what questions of one's own give. */
+export function guaranteeWords({
+  guarantee,
+  bar,
+  constraint,
+  trained_on,
+  own_questions: own,
+}: Pick<Profile, 'guarantee' | 'bar' | 'constraint' | 'trained_on' | 'own_questions'>): string[] {
+  const parts = constraint === 'pooled' || own !== undefined ? 1 : trained_on.length;
   if (guarantee === null)
     return [
       'No guarantee: τ is a point choice; on new questions of the same kind agreement can fall below the bar (--guarantee δ bounds how often).',
-      ...ownQuestionsWords(bar, constraint === 'pooled' ? 1 : trained_on.length),
+      ...ownQuestionsWords(bar, parts),
+      ...meanWords(bar, 0.05),
     ];
-  return guarantee.parts.map((part) =>
-    part.tau === null
-      ? `Guarantee (δ ${guarantee.delta}): ${part.dataset} has ${part.questions} training questions and certifies nothing; at least ${part.questions_needed} are needed.`
-      : `Guarantee (δ ${guarantee.delta}): with probability at least ${figure(1 - guarantee.delta, 2)} agreement on questions like ${part.dataset}'s is at least ${guarantee.bar} for τ ≥ ${tauText(part.tau)} (${part.questions} questions, ${part.agreeing_needed} had to agree). It does not hold for other questions.`,
-  );
+  return [
+    ...guarantee.parts.map((part) =>
+      part.tau === null
+        ? `Guarantee (δ ${guarantee.delta}): ${part.dataset} has ${part.questions} training questions and certifies nothing; at least ${part.questions_needed} are needed.`
+        : `Guarantee (δ ${guarantee.delta}): with probability at least ${figure(1 - guarantee.delta, 2)} agreement on questions like ${part.dataset}'s is at least ${guarantee.bar} for τ ≥ ${tauText(part.tau)} (${part.questions} questions, ${part.agreeing_needed} had to agree). It does not hold for other questions.`,
+    ),
+    ...meanWords(bar, guarantee.delta),
+  ];
 }
 
 /** How many questions of one's own a guarantee takes: the one thing to know before logging them. `parts` share δ. */
@@ -133,6 +148,22 @@ function ownQuestionsWords(bar: number, parts: number): string[] {
   const needed = [0.05, 0.1].map((delta) => `${questionsForGuarantee({ bar, delta: delta / parts })} at δ ${delta}`);
   return [
     `A guarantee of agreement ≥ ${bar} takes at least ${needed.join(', ')}${parts === 1 ? '' : ' from each dataset'}: questions of the kind it is to hold for, all of which would have to agree; more where some do not.`,
+  ];
+}
+
+/** What so many questions of one's own give, in the mean and with a guarantee. */
+function meanWords(bar: number, delta: number): string[] {
+  if (bar >= 1) return [];
+  const rows = [10, 25, 50, 100, 200, 500].flatMap((n) => {
+    const range = agreementRange(n, bar);
+    if (range === null) return [];
+    const agreeing = questionsToAgree(n, { bar, delta });
+    return [
+      `${n}: ${figure(range.low, 2)} to ${figure(range.high, 2)}${agreeing > n ? ' (nothing certified)' : ` (certified where ${agreeing} agree)`}`,
+    ];
+  });
+  return [
+    `Questions of your own (--target NAME --own-questions) mend a τ that other datasets' questions gave. By themselves ${questionsForMean(bar)} or more keep agreement ≥ ${bar} in the mean (the option counts the other datasets as ${OWN_QUESTIONS_RULE.weight} more); 95% of the τ from so many give an agreement of ${rows.join('; ')}. In brackets what a guarantee at δ ${delta} asks of them.`,
   ];
 }
 
@@ -147,13 +178,18 @@ function provenance(profile: Profile): string[] {
   return [
     `  datasets   ${profile.datasets.map((one) => `${one.name} (${one.training} of ${one.questions.valid} questions)`).join(', ')}; τ from ${profile.trained_on.join(', ')}`,
     `  split      ${split}; ${excluded} rows left out`,
-    `  rule       agreement ≥ ${profile.bar} and coverage safety ≥ ${referenceWords(profile.safety_reference)}, ${profile.constraint === 'pooled' ? 'on the pooled questions' : 'on each dataset'}; candidates ${profile.grid === 'exact' ? 'all distinct margins' : `in steps of ${profile.grid}`}`,
+    `  rule       ${ruleWords(profile)}agreement ≥ ${profile.bar} and coverage safety ≥ ${referenceWords(profile.safety_reference)}, ${profile.own_questions ? 'on both together' : profile.constraint === 'pooled' ? 'on the pooled questions' : 'on each dataset'}; candidates ${profile.grid === 'exact' ? 'all distinct margins' : `in steps of ${profile.grid}`}`,
     `  encoder    ${profile.encoder.name} (${profile.encoder.dtype}, ${profile.encoder.pooling} pooling, prefixes ${JSON.stringify(profile.encoder.query_prefix)} and ${JSON.stringify(profile.encoder.passage_prefix)}, ${profile.encoder.model_sha256.slice(0, 12)})`,
     `  claims     ${profile.claim_source}, embedded as ${profile.claim_text ?? 'drafted slots'}; evidence as ${profile.evidence_text}; ${profile.aggregation} over sentences; ${profile.policy}`,
     `  decider    ${profile.decider.name}${profile.decider.claims === null ? '' : ` on ${profile.decider.claims} claims`}`,
     ...(profile.without_gold ? ['  No supporting facts: coverage safety is unknown, agreement alone decided.'] : []),
     ...(isDiagnostic(profile) ? ['  Gold labels went into it: a diagnostic, not something to deploy.'] : []),
   ];
+}
+
+function ruleWords({ own_questions: own }: Profile): string {
+  if (own === undefined) return '';
+  return `${own.questions} questions of ${own.dataset} and ${own.spare} that never agrees, the other datasets as ${own.prior_weight} more at their least agreement; `;
 }
 
 /**

@@ -42,3 +42,8 @@ export function certify(curves: readonly ThresholdCurve[], { bar, delta }: { bar
 export function questionsForGuarantee({ bar, delta }: { bar: number; delta: number }): number {
   return learnThenTest({ agreeing: [], n: 0, bar, delta }).questionsNeeded;
 }
+
+/** Fewest of n questions that have to agree to certify a bar; n + 1 where n questions cannot. */
+export function questionsToAgree(n: number, { bar, delta }: { bar: number; delta: number }): number {
+  return learnThenTest({ agreeing: [], n, bar, delta }).agreeingNeeded;
+}

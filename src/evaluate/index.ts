@@ -63,7 +63,14 @@ export { SYSTEM_NAMES } from './system-fidelity.js';
 export { type SystemSettings, type SystemSpec, parseSystems, readySystem } from './systems.js';
 export { figure, signed, textTable, withInterval } from './text-table.js';
 export { type ThresholdCurve, thresholdCurve } from './threshold-curve.js';
-export { type OwnRule, type OwnSelectionOptions, questionsForMean, tauFromOwn } from './own-questions.js';
+export {
+  OWN_QUESTIONS_RULE,
+  type OwnRule,
+  type OwnSelectionOptions,
+  agreementRange,
+  questionsForMean,
+  tauFromOwn,
+} from './own-questions.js';
 export { type DrawnFigure, type TransferCurve, type TransferOptions, type TransferPoint, transferCurve } from './transfer-curve.js';
 export { type TrainList, readTrainList } from './train-list.js';
 export { type StandIn, draftedStandIn, storedMeanClaims } from './stand-in.js';

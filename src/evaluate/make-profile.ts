@@ -6,6 +6,7 @@ import type { Certificate } from './guarantee.js';
 import type { JoinedRuns, Repeats } from './join-runs.js';
 import { QUANTILE_PROBABILITIES, firstMargins, marginQuantiles } from './margin-quantiles.js';
 import type { Measures } from './measures.js';
+import { OWN_QUESTIONS_RULE } from './own-questions.js';
 import type { DatasetRun } from './question-run.js';
 import type { Selection, TauOnTraining } from './select-tau.js';
 
@@ -33,7 +34,7 @@ export function makeProfile(calibration: Calibration, joined: JoinedRuns, origin
       bar: options.bar ?? 0.9,
       floor: part.floor,
       parts: part.parts.map((one, at) => ({
-        dataset: pooled ? 'pooled' : (trainedOn[at] as string),
+        dataset: pooled ? 'pooled' : (calibration.own?.dataset ?? (trainedOn[at] as string)),
         tau: one.tau,
         questions: one.questions,
         questions_needed: one.questionsNeeded,
@@ -93,8 +94,11 @@ export function makeProfile(calibration: Calibration, joined: JoinedRuns, origin
     trained_on: calibration.trainedOn,
     bar: options.bar ?? 0.9,
     constraint: options.constraint ?? 'per-dataset',
-    safety_reference: calibration.withoutGold ? 'none' : (options.safetyReference ?? 'own'),
+    safety_reference: calibration.withoutGold || calibration.own !== null ? 'none' : (options.safetyReference ?? 'own'),
     without_gold: calibration.withoutGold,
+    ...(calibration.own && {
+      own_questions: { ...calibration.own, prior_weight: OWN_QUESTIONS_RULE.weight, spare: 1 },
+    }),
     grid: options.grid ?? 0.005,
     guarantee: certificate(calibration.certificate, calibration.trainedOn),
     selection: selectionOf(calibration.selection),

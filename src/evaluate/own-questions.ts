@@ -1,3 +1,4 @@
+import { binomialAtLeast } from '../stats/index.js';
 import { certify } from './guarantee.js';
 import { NEVER_CALL } from './policies.js';
 import { type Selection, type TauGrid, candidateTaus, selectTau } from './select-tau.js';
@@ -17,6 +18,9 @@ import { type ThresholdCurve, pointAt } from './threshold-curve.js';
  */
 export type OwnRule =
   BlendRule | { rule: 'lodo' | 'larger' | 'smaller' } | { rule: 'between'; weight: number } | { rule: 'guarantee'; delta: number };
+
+/** What `calibrate --own-questions` does: the rule with the least misses of those whose mean agreement kept the bar on every set (DESIGN.md has the curve). */
+export const OWN_QUESTIONS_RULE = { rule: 'spare prior', weight: 10 } as const;
 
 /** The rules that choose on one curve. */
 export type BlendRule = { rule: 'alone' | 'spare' } | { rule: 'prior' | 'spare prior'; weight: number };
@@ -68,14 +72,14 @@ export function ownSelection(
   own: ThresholdCurve,
   others: readonly ThresholdCurve[],
   rule: BlendRule,
-  options: OwnSelectionOptions = {},
+  options: OwnSelectionOptions & { floor?: number | undefined } = {},
 ): Selection {
   const weight = 'weight' in rule ? rule.weight : 0;
   const spare = rule.rule === 'spare' || rule.rule === 'spare prior' ? 1 : 0;
   return select([blended(own, weight === 0 ? [] : others, { weight, spare, grid: options.grid ?? 0.005 })], options);
 }
 
-function select(curves: readonly ThresholdCurve[], options: OwnSelectionOptions & { floor?: number }): Selection {
+function select(curves: readonly ThresholdCurve[], options: OwnSelectionOptions & { floor?: number | undefined }): Selection {
   return selectTau(curves, { ...options, safetyReference: 'none' });
 }
 
@@ -109,9 +113,29 @@ function blended(
   };
 }
 
-/** Fewest own questions with which `spare` can do anything but call always: all of them agreeing, n / (n + 1) ≥ bar. */
+/** Fewest own questions with which `spare` can do anything but call always: all of them agreeing, n / (n + 1) ≥ bar. Infinity for a bar of 1. */
 export function questionsForMean(bar: number): number {
-  let n = 0;
-  while (n / (n + 1) < bar) n++;
-  return n;
+  // The margin keeps 0.9 / 0.1, which is a little over 9 as a double, at 9.
+  return Math.ceil(bar / (1 - bar) - 1e-9);
+}
+
+/**
+ * What τ from n own questions gives by `spare`: 95% of the agreements, on new questions of the same kind, of the τ so chosen. Were τ the margin of the
+ * k-th of n questions, k = ⌈bar (n + 1)⌉, agreement is Beta(k, n + 1 − k), the law of a uniform order statistic, whatever the margins' own law. Null where
+ * n questions are too few to choose.
+ */
+export function agreementRange(n: number, bar: number): { low: number; high: number } | null {
+  const k = Math.ceil(bar * (n + 1) - 1e-9);
+  if (k > n) return null;
+  // P(Beta(k, n + 1 − k) ≤ x) = P(Bin(n, x) ≥ k), which rises with x.
+  const quantile = (probability: number): number => {
+    let [low, high] = [0, 1];
+    for (let step = 0; step < 50; step++) {
+      const middle = (low + high) / 2;
+      if (binomialAtLeast(k, { n, p: middle }) < probability) low = middle;
+      else high = middle;
+    }
+    return low;
+  };
+  return { low: quantile(0.025), high: quantile(0.975) };
 }

@@ -2,7 +2,9 @@ import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { random } from '../../src/core/random.js';
 import { roundMargin } from '../../src/core/units.js';
-import { type OwnRule, questionsForMean, tauFromOwn } from '../../src/evaluate/own-questions.js';
+import { type OwnRule, agreementRange, questionsForMean, tauFromOwn } from '../../src/evaluate/own-questions.js';
+import { calibrate } from '../../src/evaluate/calibration.js';
+import { guaranteeWords } from '../../src/evaluate/explain.js';
 import { ALWAYS_CALL } from '../../src/evaluate/policies.js';
 import type { DatasetRun, QuestionRun } from '../../src/evaluate/question-run.js';
 import { type TauGrid, selectTau } from '../../src/evaluate/select-tau.js';
@@ -141,4 +143,61 @@ test('rows of one id are drawn together, and a target with too few questions is 
     name: 'InputError',
     message: 'dataset few: got 39 questions, expected at least 40: 10 to choose τ on and 30 to measure on',
   });
+});
+
+test('95% of the agreements that n own questions give are those of an order statistic', () => {
+  // scipy.stats.beta.ppf([0.025, 0.975], 46, 5) and (…, 181, 20); bisection goes on to 2⁻⁵⁰.
+  for (const [n, low, high] of [
+    [50, 0.8076572164040372, 0.9667249064109775],
+    [200, 0.8556233600231474, 0.937840633745934],
+  ] as const) {
+    const range = agreementRange(n, 0.9);
+    assert.ok(range !== null && Math.abs(range.low - low) < 1e-9 && Math.abs(range.high - high) < 1e-9, JSON.stringify(range));
+  }
+  assert.equal(agreementRange(8, 0.9), null);
+  assert.equal(questionsForMean(1), Infinity);
+  assert.equal(questionsForMean(0.95), 19);
+});
+
+const shifted = [dataset('mine', drawn(150, 'mine', 0.1)), dataset('a', drawn(300, 'a')), dataset('b', drawn(300, 'b'))];
+const quick = { resamples: 100, target: 'mine', safetyReference: 'none' } as const;
+
+test('calibrate: own questions move τ from LODO’s to their own, and only the questions outside the split are measured', () => {
+  const lodo = calibrate(shifted, quick);
+  const own = calibrate(shifted, { ...quick, ownQuestions: true, trainRows: 60 });
+  assert.ok((lodo.folds[0]?.all.agreement.value as number) < 0.85);
+  assert.deepEqual(own.own, { dataset: 'mine', questions: 60 });
+  assert.deepEqual(own.trainedOn, ['a', 'b', 'mine']);
+  assert.deepEqual(
+    own.folds.map(({ target, all, heldOut }) => [target, all.questions.valid, heldOut]),
+    [['mine', 90, null]],
+  );
+  assert.ok((own.folds[0]?.all.agreement.value as number) >= 0.87);
+  const curves = shifted.map((run) => thresholdCurve(run.questions));
+  const mine = thresholdCurve((shifted[0] as DatasetRun).questions.slice(0, 60));
+  assert.equal(own.tau, tauFromOwn(mine, curves.slice(1), { rule: 'spare prior', weight: 10 }));
+});
+
+test('calibrate: where every own question chooses τ, the folds are parts of them, each with the τ of the rest; a guarantee holds for the target alone', () => {
+  const { folds, certificate, own } = calibrate(shifted, { ...quick, ownQuestions: true, delta: 0.1 });
+  assert.deepEqual(own, { dataset: 'mine', questions: 150 });
+  assert.deepEqual(folds.map(({ target, all }) => [target, all.questions.valid]), [1, 2, 3, 4, 5].map((part) => [`mine ${part}/5`, 30])); // prettier-ignore
+  assert.deepEqual(
+    certificate?.parts.map((part) => [part.questions, part.questionsNeeded]),
+    [[150, 22]],
+  );
+  for (const [settings, message] of [
+    [{ target: undefined }, '--own-questions: expected --target, the dataset whose questions they are'],
+    [{ constraint: 'pooled' }, '--own-questions: the other datasets are a prior, dataset by dataset; leave --constraint pooled out'],
+    [{ safetyReference: 0.9 }, '--own-questions: agreement alone decides; leave the number of --safety-reference out'],
+  ] as const)
+    assert.throws(() => calibrate(shifted, { ...quick, ownQuestions: true, ...settings }), { name: 'InputError', message });
+});
+
+test('calibrate says in words what so many questions of one’s own give', () => {
+  const words = guaranteeWords({ guarantee: null, bar: 0.9, constraint: 'per-dataset', trained_on: ['a'], own_questions: undefined });
+  assert.equal(
+    words.at(-1),
+    "Questions of your own (--target NAME --own-questions) mend a τ that other datasets' questions gave. By themselves 9 or more keep agreement ≥ 0.9 in the mean (the option counts the other datasets as 10 more); 95% of the τ from so many give an agreement of 10: 0.69 to 1.00 (nothing certified); 25: 0.80 to 0.99 (nothing certified); 50: 0.81 to 0.97 (certified where 49 agree); 100: 0.84 to 0.95 (certified where 96 agree); 200: 0.86 to 0.94 (certified where 188 agree); 500: 0.87 to 0.92 (certified where 462 agree). In brackets what a guarantee at δ 0.05 asks of them.",
+  );
 });

@@ -34,6 +34,7 @@ import { runOptions } from '../run-flags.js';
 
 interface Flags extends CommonFlags, SourceFlags {
   target?: string;
+  'own-questions'?: boolean;
   bar: number;
   guarantee?: number;
   'train-split'?: string;
@@ -64,6 +65,10 @@ export const calibrate: Command = {
       describe: "names of the logs' traffic, with commas (default: the label in the log, else its file's name)",
     },
     target: { type: 'string', describe: 'hold out this dataset alone; τ comes from all others' },
+    'own-questions': {
+      type: 'boolean',
+      describe: 'with --target: its training split (--train-rows, --train-split) chooses τ too, the other datasets are the prior',
+    },
     bar: { type: 'number', default: 0.9, describe: 'least stop-loop agreement' },
     guarantee: { type: 'number', describe: 'δ: agreement ≥ bar with probability 1 − δ on questions like these (Learn-then-Test)' },
     'train-split': { type: 'string', describe: 'JSON lines {question_id, dataset?}: the training questions' },
@@ -105,6 +110,7 @@ async function run(flags: Flags, terminal: Terminal): Promise<CommandResult> {
     options: {
       ...source.options,
       target: flags.target ?? null,
+      ...(flags['own-questions'] && { 'own-questions': true }),
       bar: flags.bar,
       guarantee: flags.guarantee ?? null,
       'train-split': trainListSha256,
@@ -167,6 +173,7 @@ async function calibrationOptions(flags: Flags): Promise<{ options: CalibrationO
       grid: gridOf(flags.grid),
       inTraining: list?.inTraining,
       target: flags.target,
+      ownQuestions: flags['own-questions'] ?? false,
       resamples,
       seed: flags.seed,
     },
