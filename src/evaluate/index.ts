@@ -80,3 +80,5 @@ export { type Ablation, type AblationWishes, ablations } from './verifier-ablati
 export { type RouterComparison, type RouterOptions, type RouterRow, ROUTER_BARS, compareRouters } from './compare-routers.js';
 export { ROUTER_NAMES, type RouterName } from './router-scores.js';
 export { routerTables } from './router-tables.js';
+export { CLAIM_ORDERS, type ClaimOrder, type ClaimWork, claimOrderWork } from './claim-order.js';
+export { type ContinueTrigger, continueTrigger } from './continue-trigger.js';
