@@ -130,9 +130,8 @@ export function functionDecider(
           covered,
           p = null,
           tokens = 0,
-        } = typeof answer === 'boolean' ? { covered: answer } : (answer as Exclude<DeciderAnswer, boolean>);
-        if (typeof covered !== 'boolean')
-          throw new TypeError(`decider ${name}: got ${JSON.stringify(answer)}, expected a boolean or { covered }`);
+        } = (typeof answer === 'boolean' ? { covered: answer } : (answer ?? {})) as Partial<Exclude<DeciderAnswer, boolean>>;
+        if (typeof covered !== 'boolean') throw new TypeError(`decider ${name}: got ${typeof answer}, expected a boolean or { covered }`);
         return { covered, p, matched: null, pairs: null, tokens };
       },
     }),

@@ -1,6 +1,7 @@
 import { createHash } from 'node:crypto';
 import { LRUCache } from 'lru-cache';
 import { canonicalJson } from '../../src/core/hash.js';
+import { monotonic } from '../session/clock.js';
 import type { Gate, GateSession } from '../session/index.js';
 import { asServiceError, instruction, observationReply, sessionReply } from './replies.js';
 import { ServiceError } from './service-error.js';
@@ -31,7 +32,7 @@ export const DEFAULT_LIMITS: ServiceLimits = { maxSessions: 10_000, idleMillis: 
 export interface ServiceOptions {
   gate: Gate;
   limits?: Partial<ServiceLimits> | undefined;
-  /** Milliseconds. Default Date.now. */
+  /** Milliseconds. Default: a clock that is never set back. */
   clock?: (() => number) | undefined;
 }
 
@@ -83,7 +84,7 @@ interface Sent {
 /** Ended sessions that are remembered, so that a late request is told apart from a wrong one. */
 const REMEMBERED = 10_000;
 
-export function openService({ gate, limits: given = {}, clock = Date.now }: ServiceOptions): Service {
+export function openService({ gate, limits: given = {}, clock = monotonic }: ServiceOptions): Service {
   const limits = { ...DEFAULT_LIMITS, ...given };
   const sessions = new Map<string, Entry>();
   const ended = new LRUCache<string, EndReply>({ max: REMEMBERED });

@@ -1,5 +1,6 @@
 import { type Context, type Span, type Tracer, type TracerProvider, SpanStatusCode, context, trace } from '@opentelemetry/api';
 import type { GateEvent, GateLoop } from '../../src/core/gate-log.js';
+import { monotonic } from '../session/clock.js';
 
 /** Makes OpenTelemetry spans of a gate's events, by the conventions for generative AI. */
 export interface GateSpans {
@@ -12,7 +13,7 @@ export interface GateSpans {
  * One span a question (`invoke_agent`), and in it one a search (`execute_tool`) with the gate's word as an evaluation event on it. Queries are
  * attributes only where the log has content. Times are those of the log: a span of a search begins when the agent turned to it.
  */
-export function gateSpans(provider: TracerProvider, { clock = Date.now }: { clock?: (() => number) | undefined } = {}): GateSpans {
+export function gateSpans(provider: TracerProvider, { clock = monotonic }: { clock?: (() => number) | undefined } = {}): GateSpans {
   const tracer = provider.getTracer('hopgate');
   const open = new Map<string, { span: Span; within: Context }>();
   return {

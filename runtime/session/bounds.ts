@@ -31,7 +31,9 @@ export function boundsOf(given: GivenBounds = {}, defaults: Bounds = DEFAULT_BOU
     const value = given[name];
     if (value === undefined) continue;
     if (value !== null && !(value > 0 && (name === 'maxMillis' ? Number.isFinite(value) : Number.isSafeInteger(value))))
-      throw new InputError(`bounds.${name}: got ${JSON.stringify(value)}, expected a positive number, or null for none`);
+      throw new InputError(
+        `bounds.${name}: got ${typeof value === 'bigint' ? `${String(value)}n` : JSON.stringify(value)}, expected a positive number, or null for none`,
+      );
     bounds[name] = value;
   }
   return bounds;

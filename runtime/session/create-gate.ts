@@ -1,6 +1,6 @@
 import { randomUUID } from 'node:crypto';
 import { CLAIM_SOURCES, type Claim, type ClaimSource, type ClaimText, claimText, defaultClaimText } from '../../src/core/claims.js';
-import { InputError, ProfileMismatchError } from '../../src/core/errors.js';
+import { InputError, ProfileMismatchError, shown } from '../../src/core/errors.js';
 import { GATE_MODES, type GateEvent, type GateLine, type GateMode, type GateSettings } from '../../src/core/gate-log.js';
 import { canonicalJson, sha256 } from '../../src/core/hash.js';
 import { product } from '../../src/core/product.js';
@@ -12,10 +12,12 @@ import { matchProfile } from '../gate/profile-match.js';
 import { type Profile, profileText } from '../gate/profile.js';
 import { type Bounds, type WorstCase, boundsOf, worstCase } from './bounds.js';
 import { hopClaims } from './claims.js';
+import { monotonic } from './clock.js';
 import { driftWatch } from './drift-watch.js';
 import { evidenceStore } from './evidence.js';
 import { GateDeciderError } from './gate-errors.js';
-import type { GateOptions, HostDecider, OpenOptions } from './gate-options.js';
+import { toldSafely } from './listeners.js';
+import { type GateOptions, type HostDecider, ON_ERROR, type OpenOptions } from './gate-options.js';
 import { CONTINUE_MESSAGE } from './final-instruction.js';
 import { type SessionGate, type SessionStart, openSession } from './open-session.js';
 import type { GateSession } from './session.js';
@@ -60,7 +62,7 @@ export function createGate(options: GateOptions): Gate {
     transfer = false,
     seed = 13,
     content = false,
-    clock = Date.now,
+    clock = monotonic,
     onError = 'continue',
     deciderTimeout = 60_000,
   } = options;
@@ -108,7 +110,12 @@ export function createGate(options: GateOptions): Gate {
     label,
     settings,
   };
-  const log = (event: GateEvent): void => options.log?.write(event);
+  /** Ids that hosts gave to sessions which have not ended: two at once could not be told apart in the log. */
+  const taken = new Set<string>();
+  const log = (event: GateEvent): void => {
+    if (event.event === 'end') taken.delete(event.session);
+    toldSafely(() => options.log?.write(event));
+  };
   log(header);
   const encoder = sharedEncoder(options.encoder, options.sharedEncoder);
   const watch = driftWatch(options, { gate: header.gate, log, clock, seed });
@@ -155,7 +162,7 @@ export function createGate(options: GateOptions): Gate {
     const ms = Math.max(0, clock() - since);
     const texts = own.map((claim) => claimText(claim, text as ClaimText));
     const targets = texts.length === 0 ? [] : await encoder.encode(texts, 'query', { signal });
-    return { targets, texts, claims: readsClaims || isHost(decider) ? own : null, ordered: true, ms };
+    return { targets, texts, claims: readsClaims || isHost(decider) || own.length === 0 ? own : null, ordered: true, ms };
   };
 
   return {
@@ -166,7 +173,8 @@ export function createGate(options: GateOptions): Gate {
       return watch?.state() ?? null;
     },
     worstCase: ({ claims: k, sentences }) => worstCase(bounds, { claims: k, ...(sentences !== undefined && { sentences }) }),
-    open: async (question, { id = randomUUID(), questionId, bounds: own, claims: given, runOn = false, signal } = {}) => {
+    open: async (question, { id: ownId, questionId, bounds: own, claims: given, runOn = false, signal } = {}) => {
+      const id = ownId ?? randomUUID();
       if (typeof question !== 'string' || question.trim() === '')
         throw new InputError(`question: got ${JSON.stringify(question)}, expected a text that is not empty`);
       const sessionBounds: Bounds = boundsOf(own, bounds);
@@ -176,6 +184,8 @@ export function createGate(options: GateOptions): Gate {
       if (given !== undefined && !claims)
         throw new InputError("the gate has no claim source; say `claims: { source: '…' }` when it is created", { field: 'claims' });
       signal?.throwIfAborted();
+      if (taken.has(id)) throw new InputError(`session ${id}: is open already, expected an id of its own`, { field: 'id' });
+      if (ownId !== undefined) taken.add(id);
       const made = async (stop: AbortSignal | undefined): Promise<Claim[]> =>
         hopClaims(given ?? (await claims?.make?.({ id, question, signal: stop })) ?? [], { id, question, source: claimSource });
       let parts: Prepared;
@@ -184,6 +194,7 @@ export function createGate(options: GateOptions): Gate {
         const limit = timeLimit(deciderTimeout, signal);
         parts = await limit.race(prepared(question, made, limit.signal)).finally(() => limit.clear());
       } catch (error) {
+        if (signal?.aborted || onError === 'throw' || (error instanceof InputError && given !== undefined)) taken.delete(id);
         signal?.throwIfAborted();
         // Claims that this call gave are its own mistake; a maker's are a failure like any other.
         if (error instanceof InputError && given !== undefined) throw error;
@@ -223,7 +234,15 @@ export function createGate(options: GateOptions): Gate {
   };
 }
 
-function checkOptions({ mode, profile, drafter, claims, audit }: GateOptions, decider: SessionGate['decider']): void {
+function checkOptions(options: GateOptions, decider: SessionGate['decider']): void {
+  const { mode, profile, drafter, claims, audit, onError, deciderTimeout, seed, forceContinue } = options;
+  if (onError !== undefined && !ON_ERROR.includes(onError))
+    throw new InputError(`onError: got ${shown(onError)}, expected ${ON_ERROR.join(', ')}`);
+  if (deciderTimeout !== undefined && !(typeof deciderTimeout === 'number' && deciderTimeout > 0))
+    throw new InputError(`deciderTimeout: got ${String(deciderTimeout)}, expected a positive number of milliseconds`);
+  if (seed !== undefined && !Number.isSafeInteger(seed)) throw new InputError(`seed: got ${shown(seed)}, expected a whole number`);
+  if (typeof forceContinue === 'string' && forceContinue.trim() === '')
+    throw new InputError('forceContinue: got an empty message, expected true, false or a text');
   if (!GATE_MODES.includes(mode)) throw new InputError(`mode: got ${JSON.stringify(mode)}, expected ${GATE_MODES.join(' or ')}`);
   if (!drafter && !claims) throw new InputError('expected a drafter, or claims, that the margin is made of');
   if (!isHost(decider) && decider.readsClaims && !claims) throw new InputError(`the decider ${decider.name} reads claims: expected claims`);

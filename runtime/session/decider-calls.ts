@@ -1,5 +1,6 @@
 import type { LiveDecider, LiveDeciderSession, LiveLoop, LiveVerdict } from '../deciders/live.js';
 import type { Claim } from '../../src/core/claims.js';
+import { checkedVerdict } from './host-reports.js';
 import { timeLimit } from './time-limit.js';
 
 /** The decider's claims: there, to be made at the first call, or not read at all. */
@@ -59,7 +60,7 @@ export function deciderCalls({ id, question, claims: given, decider, clock, onCl
         stage = 'decider';
         onCall();
         ruling ??= decider.open({ id, question, claims });
-        const verdict = await limit.race(ruling.call(history, { signal: limit.signal, margins }));
+        const verdict = checkedVerdict(await limit.race(ruling.call(history, { signal: limit.signal, margins })));
         return { kind: 'verdict', verdict, ms: took() };
       } catch (reason) {
         // What is left of a call that was given up may still be at work on this question's state.

@@ -1,8 +1,8 @@
 import { InputError } from '../../src/core/errors.js';
 import type { GateEvent } from '../../src/core/gate-log.js';
 import { type DriftState, createDrift, driftReference, observeDrift } from '../gate/drift.js';
-import { errorText } from './gate-errors.js';
 import type { GateOptions } from './gate-options.js';
+import { toldSafely } from './listeners.js';
 
 interface Watch {
   observe(margin: number | null): void;
@@ -36,11 +36,7 @@ export function driftWatch(
       if (state.alarmAt === null) return;
       const alarm = { questions: state.questions, capital: Math.exp(state.logCapital) };
       log({ event: 'drift', gate, at: clock(), ...alarm, alpha: state.alpha, falls_back: fallBack });
-      try {
-        onAlarm?.(alarm);
-      } catch (error) {
-        process.emitWarning(`a listener of the gate failed: ${errorText(error)}`);
-      }
+      toldSafely(() => onAlarm?.(alarm));
     },
   };
 }

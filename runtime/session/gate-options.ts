@@ -38,7 +38,8 @@ export interface HostDecider {
 }
 
 /** What becomes of a decider, claims maker or encoder that fails or takes too long. */
-export type OnError = 'continue' | 'stop' | 'throw';
+export const ON_ERROR = ['continue', 'stop', 'throw'] as const;
+export type OnError = (typeof ON_ERROR)[number];
 
 export interface GateOptions {
   /** Shared by all sessions; stays its owner's. A `sharedEncoder` may serve the decider's small verifier too. */
@@ -62,7 +63,7 @@ export interface GateOptions {
   bounds?: GivenBounds | undefined;
   /** Default `continue`: the loop counts as not covered, the run goes on, the failure is counted. */
   onError?: OnError | undefined;
-  /** Milliseconds that a decider call (with the claims it needs) may take. Default 60,000. */
+  /** Milliseconds that a decider call, making claims, or encoding may take. Default 60,000. */
   deciderTimeout?: number | undefined;
   /**
    * Under `enforce`: share of skips that are called all the same (default 0.02), and of questions that stay in shadow (default 0.01). Both are
@@ -83,7 +84,7 @@ export interface GateOptions {
   label?: string | undefined;
   /** Of the audit's draws, together with the sessions' ids. Default 13. */
   seed?: number | undefined;
-  /** Milliseconds since 1970. Default Date.now. */
+  /** Milliseconds since 1970. Default: a clock that is never set back. */
   clock?: (() => number) | undefined;
 }
 

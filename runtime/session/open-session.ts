@@ -7,15 +7,17 @@ import type { AskedBecause, GateEvent, GateMode } from '../../src/core/gate-log.
 import { random } from '../../src/core/random.js';
 import type { RetrievedSentence } from '../../src/core/trajectories.js';
 import type { Bounds } from './bounds.js';
+import { toldSafely } from './listeners.js';
 import { inside, isInside } from './turn.js';
 import { type SessionClaims, deciderCalls } from './decider-calls.js';
 import type { Evidence, EvidenceStore } from './evidence.js';
 import { GateDeciderError, KnownFailure, errorText } from './gate-errors.js';
-import { checkSpent, checkVerdict } from './host-reports.js';
+import { checkSearch, checkSpent, checkVerdict } from './host-reports.js';
 import type { HostDecider, OnError } from './gate-options.js';
 import { NOT_COVERED, type Outcome, type Step, UNASKED, runLedger } from './run-ledger.js';
 import type { GateSession, Observation, ObserveOptions } from './session.js';
 import type { SharedEncoder } from './shared-encoder.js';
+import { timeLimit } from './time-limit.js';
 
 /** What a session needs of its gate. */
 export interface SessionGate {
@@ -118,6 +120,13 @@ export function openSession(gate: SessionGate, start: SessionStart): GateSession
     const reason = new KnownFailure('the host went on without its verdict');
     settle(step, { verdict: null, error: { stage: 'decider', reason }, deciderMs: since(from) });
   };
+  /** The question's time or tokens ran out while a verdict was waited for, which is no failure of the host's decider. */
+  const settleExpired = (): void => {
+    if (!waiting || ledger.spent() === null) return;
+    const { step, since: from } = waiting;
+    waiting = undefined;
+    settle(step, { ...UNASKED, deciderMs: since(from) });
+  };
   /** At the end there is nobody left to throw at. */
   const settleWaitingQuietly = (): void => {
     try {
@@ -132,7 +141,9 @@ export function openSession(gate: SessionGate, start: SessionStart): GateSession
     unembedded = [...unembedded, ...fresh];
     try {
       const texts = unembedded.map(({ title, text }) => evidenceText(title, text, gate.evidenceText));
-      margin.observe(await gate.encoder.encode(texts, 'passage', { signal }));
+      const limit = timeLimit(gate.deciderTimeout, signal);
+      const vectors = await limit.race(gate.encoder.encode(texts, 'passage', { signal: limit.signal })).finally(() => limit.clear());
+      margin.observe(vectors);
       unembedded = [];
       return null;
     } catch (error) {
@@ -155,6 +166,7 @@ export function openSession(gate: SessionGate, start: SessionStart): GateSession
     { query = '', subAnswer = null, tokens = 0, onMargin, signal }: ObserveOptions,
   ): Promise<Observation> => {
     signal?.throwIfAborted();
+    checkSearch(query, subAnswer);
     // What is refused changes nothing: a verdict that is waited for may still come.
     if (waiting) store.check(evidence);
     settleWaiting();
@@ -247,10 +259,12 @@ export function openSession(gate: SessionGate, start: SessionStart): GateSession
     mode,
     bounds,
     get stoppedBy() {
+      settleExpired();
       ledger.hasStopped();
       return ledger.stoppedBy;
     },
     get bound() {
+      settleExpired();
       ledger.hasStopped();
       return ledger.bound;
     },
@@ -288,6 +302,8 @@ export function openSession(gate: SessionGate, start: SessionStart): GateSession
       }),
     verdict: ({ covered, p = null, tokens = 0 }) =>
       inTurn(async () => {
+        settleExpired();
+        if (!waiting && ledger.hasStopped()) return observation();
         if (!waiting) throw new InputError(`session ${id}: got a verdict that no observation asked for`);
         checkVerdict(covered, p, tokens);
         const { step, since: from } = waiting;
@@ -313,13 +329,4 @@ export function openSession(gate: SessionGate, start: SessionStart): GateSession
       return ledger.end();
     },
   };
-}
-
-/** A listener that throws is no reason to leave a loop without its line. */
-function toldSafely(tell: () => void): void {
-  try {
-    tell();
-  } catch (error) {
-    process.emitWarning(`a listener of the gate failed: ${errorText(error)}`);
-  }
 }

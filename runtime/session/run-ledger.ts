@@ -181,7 +181,12 @@ export function runLedger({ id, runOn, bounds, onError, clock, log, content, sen
       write(step, { verdict, deciderMs }, error === null ? null : failureWords(error.stage, error.reason, content));
       return failure;
     },
-    abandon: (step, reason, deciderMs) => write(step, { verdict: null, deciderMs }, content ? `aborted: ${errorText(reason)}` : 'aborted'),
+    abandon: (step, reason, deciderMs) => {
+      // A loop that was given up is a loop: else an agent that aborts each search would never be bounded.
+      const by = stoppedBy === null ? reachedAfter(step) : null;
+      if (by !== null) stop(stopOf(by), by);
+      write(step, { verdict: null, deciderMs }, content ? `aborted: ${errorText(reason)}` : 'aborted');
+    },
     end,
   };
 }

@@ -2,13 +2,16 @@ import { LRUCache } from 'lru-cache';
 import { sha256 } from '../../src/core/hash.js';
 import type { Role } from '../../src/core/embeddings.js';
 import type { Encoder } from '../encoders/encoder.js';
-import { orAborted } from './time-limit.js';
+import { KnownFailure } from './gate-errors.js';
+import { orAborted, timeLimit } from './time-limit.js';
 
 export interface SharedEncoderOptions {
   /** Texts of one request to the encoder at most. Default 256. */
   maxTexts?: number | undefined;
   /** Vectors kept in memory, the least recently used leaves first. Default 20,000 (31 MB at 384 dimensions); 0 keeps none. */
   keep?: number | undefined;
+  /** Milliseconds after which a request is given up, so that one that hangs does not hold all others. Default 60,000. */
+  timeout?: number | undefined;
 }
 
 /** An encoder for many sessions at once, and for their deciders. Closing it closes the encoder behind it. */
@@ -32,7 +35,7 @@ interface Waiting {
  */
 export function sharedEncoder(
   encoder: Encoder | SharedEncoder,
-  { maxTexts = 256, keep = 20_000 }: SharedEncoderOptions = {},
+  { maxTexts = 256, keep = 20_000, timeout = 60_000 }: SharedEncoderOptions = {},
 ): SharedEncoder {
   if ('shared' in encoder) return encoder;
   const kept = keep > 0 ? new LRUCache<string, Float32Array>({ max: keep }) : undefined;
@@ -40,6 +43,26 @@ export function sharedEncoder(
   let queue: Waiting[] = [];
   let running = false;
   const counts = { requests: 0, encoded: 0, kept: 0 };
+
+  const request = async (texts: readonly string[], role: Role): Promise<Float32Array[]> => {
+    counts.requests++;
+    counts.encoded += texts.length;
+    const limit = timeLimit(timeout, undefined);
+    return limit.race(encoder.encode(texts, role)).finally(() => limit.clear());
+  };
+  const answer = async (batch: readonly Waiting[], role: Role): Promise<void> => {
+    try {
+      const vectors = await request(
+        batch.map(({ text }) => text),
+        role,
+      );
+      for (const [at, one] of batch.entries()) one.resolve(vectors[at] as Float32Array);
+    } catch (error) {
+      // One session's text must not fail another's: each is tried by itself, unless time is what ran out.
+      if (batch.length === 1 || error instanceof KnownFailure) for (const one of batch) one.reject(error);
+      else for (const one of batch) await answer([one], role);
+    }
+  };
 
   const run = async (): Promise<void> => {
     running = true;
@@ -50,17 +73,7 @@ export function sharedEncoder(
       const batch = queue.filter((one) => one.role === role).slice(0, maxTexts);
       const taken = new Set(batch);
       queue = queue.filter((one) => !taken.has(one));
-      counts.requests++;
-      counts.encoded += batch.length;
-      try {
-        const vectors = await encoder.encode(
-          batch.map(({ text }) => text),
-          role,
-        );
-        for (const [at, one] of batch.entries()) one.resolve(vectors[at] as Float32Array);
-      } catch (error) {
-        for (const one of batch) one.reject(error);
-      }
+      await answer(batch, role);
     }
     running = false;
   };

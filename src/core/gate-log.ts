@@ -273,8 +273,11 @@ function takeEvent(reading: Reading, event: GateEvent): void {
     log.sessions.push(session);
   } else {
     const session = open.get(event.session)?.session;
-    if (!session || session.end) log.strays++;
-    else if (event.event === 'claims') session.claims = event;
+    if (!session || session.end) {
+      log.strays++;
+      // Two processes may have had a session of one name at once: then nothing says whose lines it has.
+      if (session) session.gap = true;
+    } else if (event.event === 'claims') session.claims = event;
     else if (event.event === 'end') session.end = event;
     else {
       if (event.loop !== session.loops.length + 1) session.gap = true;

@@ -373,6 +373,86 @@ test('a listener that throws costs no loop its line', async () => {
   assert.equal(read().sessions[0]?.end?.stopped_by, 'covered');
 });
 
+test('P87: loops that the host aborts are loops: an agent that aborts each search is bounded too', async () => {
+  const steps = await scriptedGate(() => new Promise<boolean>(() => undefined)).gate.open(QUESTION, {
+    bounds: { maxSteps: 2, noProgress: null },
+  });
+  for (let at = 0; at < 3; at++) {
+    const controller = new AbortController();
+    const seen = steps.observe(['1,1,0'], { signal: controller.signal });
+    setTimeout(() => controller.abort(new Error('gone')), 5);
+    if (at < 2) await assert.rejects(seen, { message: 'gone' });
+    else assert.equal((await seen).because, 'stopped');
+  }
+  assert.deepEqual([steps.stoppedBy, steps.state.loops], ['maxSteps', 2]);
+});
+
+test('an empty claim list is never covered, whatever a decider that reads no claims would say', async () => {
+  const { gate, calls } = scriptedGate(() => true, { claims: { source: 'heuristic', make: () => Promise.resolve([]) } });
+  const made = await (await gate.open(QUESTION)).observe(['1,1,0']);
+  const given = await (await scriptedGate(() => true).gate.open(QUESTION, { claims: [] })).observe(['1,1,0']);
+  for (const seen of [made, given]) assert.deepEqual([seen.covered, seen.because, seen.stoppedBy], [false, 'no_claims', null]);
+  assert.equal(calls.length, 0);
+});
+
+test('a verdict that is not plainly one is a failure, never coverage, and never a line that the log’s reader refuses', async () => {
+  const good = { covered: false, p: null, matched: null, pairs: null, tokens: 0 };
+  const verdicts: [unknown, string][] = [
+    [{ ...good, covered: 'no' }, 'covered string, expected a boolean'],
+    [undefined, 'covered undefined, expected a boolean'],
+    [{ ...good, p: 7 }, 'p 7, expected a probability or null'],
+    [{ ...good, matched: 'ab' }, 'matched string, expected a list of booleans or null'],
+    [{ ...good, pairs: 1.5 }, 'pairs 1.5, expected a whole number from 0 or null'],
+    [{ ...good, tokens: -5 }, 'tokens -5, expected a number from 0'],
+    [{ ...good, tokens: NaN }, 'tokens NaN, expected a number from 0'],
+  ];
+  for (const [verdict, error] of verdicts) {
+    const decider = {
+      name: 'scripted',
+      identity: { decider: 'scripted' },
+      readsClaims: false,
+      open: () => ({ call: () => Promise.resolve(verdict as never) }),
+    };
+    const { gate, log } = scriptedGate(() => true, { decider });
+    const session = await gate.open(QUESTION);
+    const seen = await session.observe(['1,1,0']);
+    assert.deepEqual([seen.covered, seen.error, seen.stoppedBy], [null, `decider failed: its verdict: got ${error}`, null]);
+    assert.deepEqual([session.state.errors, session.state.tokens], [1, 0]);
+    for (const event of log.events) gateEvent.parse(event);
+  }
+  const rounded = scriptedGate(() => ({ covered: false, tokens: 12.5 }) as never);
+  const session = await rounded.gate.open(QUESTION);
+  await session.observe(['1,1,0']);
+  assert.equal(session.state.tokens, 13);
+  await assert.rejects(session.observe(['1,0,0'], { query: 7 as never }), { message: 'query: got 7, expected a text' });
+});
+
+test('an encoder that hangs is given up after its time, like the decider', async () => {
+  const { gate, encoder } = scriptedGate(() => false, { deciderTimeout: 30, clock: Date.now, sharedEncoder: { timeout: 60 } });
+  const session = await gate.open(QUESTION);
+  encoder.encode = () => new Promise(() => undefined);
+  const seen = await session.observe(['1,0,0']);
+  assert.deepEqual([seen.because, seen.error], ['no_margin', 'encoder failed: no answer within 30 ms']);
+});
+
+test('an id that a host gives is its own as long as its session is open', async () => {
+  const { gate } = scriptedGate(() => false);
+  const first = await gate.open(QUESTION, { id: 'q' });
+  await assert.rejects(gate.open(QUESTION, { id: 'q' }), { message: 'field id: session q: is open already, expected an id of its own' });
+  first.finish();
+  assert.equal((await gate.open(QUESTION, { id: 'q' })).id, 'q');
+});
+
+test('a question’s time runs out while a verdict of the host’s is waited for, and the late verdict finds it stopped', async () => {
+  const { gate, clock, read } = scriptedGate(() => false, { decider: 'host' });
+  const session = await gate.open(QUESTION, { bounds: { maxMillis: 100 } });
+  await session.observe(['1,1,0']);
+  clock.now += 150;
+  assert.deepEqual([session.stoppedBy, session.bound], ['budget', 'maxMillis']);
+  assert.equal((await session.verdict({ covered: true })).stoppedBy, 'budget');
+  assert.deepEqual([read().sessions[0]?.end?.bound, read().sessions[0]?.loops[0]?.error], ['maxMillis', null]);
+});
+
 test('audits are drawn by seed, session and loop alone; one that fires stops the run and says so', async () => {
   const { gate, read } = scriptedGate(() => true, { audit: { skips: 1, questions: 0 } });
   const session = await gate.open(QUESTION);
@@ -405,6 +485,9 @@ test('what contradicts itself is refused when the gate is made', () => {
     [{ mode: 'watch' as 'shadow' }, 'mode: got "watch", expected shadow or enforce'],
     [{ mode: 'shadow', audit: { skips: 0.1 } }, 'audit: only an enforcing gate has skips to audit'],
     [{ audit: { skips: 2 } }, 'audit.skips: got 2, expected a share in [0, 1]'],
+    [{ onError: 'explode' as 'stop' }, 'onError: got "explode", expected continue, stop, throw'],
+    [{ deciderTimeout: NaN }, 'deciderTimeout: got NaN, expected a positive number of milliseconds'],
+    [{ forceContinue: '' }, 'forceContinue: got an empty message, expected true, false or a text'],
     [{ bounds: { maxSteps: 0 } }, 'bounds.maxSteps: got 0, expected a positive number, or null for none'],
     [{ bounds: { steps: 3 } as object }, 'bounds: got "steps", expected some of maxSteps, maxCalls, maxTokens, maxMillis, noProgress'],
     [

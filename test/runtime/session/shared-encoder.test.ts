@@ -36,6 +36,19 @@ test('a failed request fails those who asked, is not kept, and holds up nobody b
   assert.equal((await shared.encode(['1,0,0'], 'passage')).length, 1);
 });
 
+test('one session’s text that the encoder fails at fails nobody else, and a request that hangs holds nobody for ever', async () => {
+  const encoder = numberEncoder();
+  const plain = encoder.encode;
+  encoder.encode = (texts, role) => (texts.includes('bad') ? Promise.reject(new Error('bad text')) : plain(texts, role));
+  const shared = sharedEncoder(encoder, { timeout: 30 });
+  const [bad, good] = await Promise.allSettled([shared.encode(['bad'], 'passage'), shared.encode(['1,0,0'], 'passage')]);
+  assert.deepEqual([bad.status, good.status], ['rejected', 'fulfilled']);
+  encoder.encode = () => new Promise(() => undefined);
+  await assert.rejects(shared.encode(['0,1,0'], 'passage'), { message: 'no answer within 30 ms' });
+  encoder.encode = plain;
+  assert.equal((await shared.encode(['0,1,0'], 'passage')).length, 1);
+});
+
 test('one session’s abort ends its waiting and nobody else’s', async () => {
   const shared = sharedEncoder(numberEncoder());
   const controller = new AbortController();
