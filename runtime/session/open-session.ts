@@ -167,6 +167,7 @@ export function openSession(gate: SessionGate, start: SessionStart): GateSession
   ): Promise<Observation> => {
     signal?.throwIfAborted();
     checkSearch(query, subAnswer);
+    checkSpent(tokens);
     // What is refused changes nothing: a verdict that is waited for may still come.
     if (waiting) store.check(evidence);
     settleWaiting();

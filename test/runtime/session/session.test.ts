@@ -339,6 +339,8 @@ test('evidence that is refused leaves a verdict that is waited for, and spends n
   const session = await scriptedGate(() => false, { decider: 'host' }).gate.open(QUESTION);
   await session.observe(['1,1,0']);
   await assert.rejects(session.observe(7 as never, { tokens: 5 }), InputError);
+  await assert.rejects(session.observe(['0,0,1'], { tokens: -5 }), InputError);
+  assert.equal(session.state.sentences, 1);
   assert.deepEqual([session.state.awaitsVerdict, session.state.tokens, session.state.errors], [true, 0, 0]);
   assert.equal((await session.verdict({ covered: true })).stoppedBy, 'covered');
 });
