@@ -100,7 +100,7 @@ test('a bound, its size, an error and a run that has not ended are each said in 
   );
 });
 
-test('an audited skip, a question without claims and a gate without τ say why they called', async () => {
+test('an audited skip, a question without claims and a gate without τ say why they called or did not', async () => {
   const audited = ofRun(await exampleRun(() => false, { gate: { audit: { skips: 1, questions: 0 } } }));
   assert.equal(
     audited.steps[0]?.why,
@@ -108,7 +108,7 @@ test('an audited skip, a question without claims and a gate without τ say why t
   );
   assert.equal(audited.gate, 'The gate skipped no loop and called at loops 1, 2 and 3, at loops 1 and 2 only to check a skip.');
   const none = await exampleRun(() => false, { gate: { claims: { source: 'heuristic', make: () => Promise.resolve([]) } } });
-  assert.equal(ofRun(none).steps[0]?.why, 'Called, since there are no claims for the gate to measure.');
+  assert.equal(ofRun(none).steps[0]?.why, 'Not called: there are no claims, so nothing could be covered.');
   assert.match(runPage(none.session, { settings: none.settings }), /No loop has a margin/);
   const bare = await exampleRun(() => false, { gate: { mode: 'shadow', profile: undefined } });
   assert.equal(ofRun(bare).gate, 'The gate: it had no threshold, so nothing can be said of skips. Calibrate on this log first.');
