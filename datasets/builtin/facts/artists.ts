@@ -254,7 +254,7 @@ export const composers: readonly ArtistRow[] = [
     'He drove a lorry in the First World War.',
   ],
   [
-    'Claude Debussy',
+    'Debussy',
     'm',
     'French',
     'composer',

@@ -390,7 +390,7 @@ export const royals: readonly RoyalRow[] = [
     'Queen of the United Kingdom from 1936 until 1952',
     '4 August 1900',
     '30 March 2002',
-    'Claude Bowes-Lyon, 14th Earl of Strathmore and Kinghorne',
+    '14th Earl of Strathmore and Kinghorne',
     'Cecilia Cavendish-Bentinck',
     'George VI',
     'She grew up partly at Glamis Castle.',

@@ -126,7 +126,7 @@ export const compositions: readonly CompositionRow[] = [
   [
     'La mer (Debussy)',
     'orchestral work',
-    'Claude Debussy',
+    'Debussy',
     '1905',
     'It consists of three sketches.',
     'A print by Hokusai stood on the cover of its score.',
