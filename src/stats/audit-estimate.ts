@@ -1,3 +1,4 @@
+import { firstTrue } from './first-true.js';
 import { checkCount, checkOpenShare } from './argument-checks.js';
 import { binomialAtLeast, binomialAtMost } from './binomial.js';
 import type { Interval } from './wilson.js';
@@ -74,18 +75,7 @@ interface Inversion {
 /** Both tails move one way as F grows, so both ends are found by halving. */
 function inverted({ fired, share, tail, least, most }: Inversion): Interval {
   // The smallest F that is not too small for so many, and the largest that is not too large for so few.
-  const low = smallest(least, most, (trials) => binomialAtLeast(fired, { n: trials, p: share }) > tail);
-  const tooLarge = smallest(least, most + 1, (trials) => binomialAtMost(fired, { n: trials, p: share }) <= tail);
+  const low = firstTrue(least, most, (trials) => binomialAtLeast(fired, { n: trials, p: share }) > tail);
+  const tooLarge = firstTrue(least, most + 1, (trials) => binomialAtMost(fired, { n: trials, p: share }) <= tail);
   return { low, high: Math.max(low, tooLarge - 1) };
-}
-
-/** The smallest whole number in [low, high] at which a rising condition holds; `high` where it holds nowhere. */
-function smallest(low: number, high: number, holds: (value: number) => boolean): number {
-  let [from, to] = [low, high];
-  while (from < to) {
-    const middle = Math.floor((from + to) / 2);
-    if (holds(middle)) to = middle;
-    else from = middle + 1;
-  }
-  return from;
 }

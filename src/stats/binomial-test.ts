@@ -1,3 +1,4 @@
+import { firstTrue } from './first-true.js';
 import { checkCount, checkOpenShare } from './argument-checks.js';
 import { binomialAt, binomialAtLeast, binomialAtMost } from './binomial.js';
 import type { Interval } from './wilson.js';
@@ -62,17 +63,6 @@ function checkSuccesses(successes: number, n: number): void {
   checkCount('n', n);
   checkCount('successes', successes);
   if (successes > n) throw new RangeError(`successes: got ${successes}, expected at most n = ${n}`);
-}
-
-/** The smallest whole number in [low, high) at which a rising condition holds; `high` where it holds nowhere. */
-function firstTrue(low: number, high: number, holds: (value: number) => boolean): number {
-  let [from, to] = [low, high];
-  while (from < to) {
-    const middle = Math.floor((from + to) / 2);
-    if (holds(middle)) to = middle;
-    else from = middle + 1;
-  }
-  return from;
 }
 
 /** The share at which a rising condition begins to hold, to the last digits. */
