@@ -1,5 +1,5 @@
 import { z } from 'zod';
-import { BOUNDS, GATE_MODES, STOPPED_BY } from '../../src/core/gate-log.js';
+import { BOUNDS, GATE_MODES, STOPPED_BY, gateEnd } from '../../src/core/gate-log.js';
 import { ERROR_CODES } from './service-error.js';
 
 /** Characters of a question, a query, a sub-answer or a title at most. */
@@ -116,6 +116,9 @@ export type ObservationReply = z.infer<typeof observation>;
 export const marginEvent = z.strictObject({ session: z.string(), loop: count, ...margins }).meta({ id: 'MarginEvent' });
 export type MarginEvent = z.infer<typeof marginEvent>;
 
+const { loops, calls, skips, audits, errors, tokens, sentences } = gateEnd.shape;
+const tallies = { loops, calls, skips, audits, errors, tokens, sentences };
+
 export const sessionReply = z
   .strictObject({
     session: z.string(),
@@ -123,13 +126,7 @@ export const sessionReply = z
     mode: z.enum(GATE_MODES),
     claims: count,
     ...ended,
-    loops: count,
-    calls: count,
-    skips: count,
-    audits: count,
-    errors: count,
-    tokens: count,
-    sentences: count,
+    ...tallies,
     ...margins,
     covered: z.boolean().nullable(),
     awaits_verdict: z.boolean(),
@@ -137,21 +134,7 @@ export const sessionReply = z
   .meta({ id: 'Session' });
 export type SessionReply = z.infer<typeof sessionReply>;
 
-export const endReply = z
-  .strictObject({
-    session: z.string(),
-    stopped_by: z.enum(STOPPED_BY),
-    bound: z.enum(BOUNDS).nullable(),
-    loops: count,
-    calls: count,
-    skips: count,
-    audits: count,
-    errors: count,
-    tokens: count,
-    sentences: count,
-    ms: z.number().min(0),
-  })
-  .meta({ id: 'SessionEnd' });
+export const endReply = gateEnd.omit({ event: true }).meta({ id: 'SessionEnd' });
 export type EndReply = z.infer<typeof endReply>;
 
 export const stopReply = z

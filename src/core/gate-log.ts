@@ -146,7 +146,8 @@ const loopLine = z.strictObject({
   stopped_by: z.nullable(z.enum(STOPPED_BY)),
 });
 
-const endLine = z.strictObject({
+/** How a question's run went. */
+export const gateEnd = z.strictObject({
   event: z.literal('end'),
   session: z.string(),
   stopped_by: z.enum(STOPPED_BY),
@@ -175,13 +176,13 @@ const driftLine = z.strictObject({
   falls_back: z.boolean(),
 });
 
-export const gateEvent = z.discriminatedUnion('event', [gateLine, openLine, claimsLine, loopLine, endLine, driftLine]);
+export const gateEvent = z.discriminatedUnion('event', [gateLine, openLine, claimsLine, loopLine, gateEnd, driftLine]);
 export type GateEvent = z.infer<typeof gateEvent>;
 export type GateLine = z.infer<typeof gateLine>;
 export type GateOpen = z.infer<typeof openLine>;
 export type GateClaims = z.infer<typeof claimsLine>;
 export type GateLoop = z.infer<typeof loopLine>;
-export type GateEnd = z.infer<typeof endLine>;
+export type GateEnd = z.infer<typeof gateEnd>;
 export type GateDrift = z.infer<typeof driftLine>;
 
 /** One question's run as its lines tell it. */
