@@ -1,6 +1,7 @@
 import type { StoppedBy } from '../../src/core/gate-log.js';
 import { EmptyAnswerError } from '../session/gate-errors.js';
 import type { GateSession } from '../session/session.js';
+import { answerStream } from './answer-stream.js';
 import { type AgentOptions, type CoverageSettings, guardedOptions } from './mastra/options.js';
 import type { Step, StepLoop } from './step-loop.js';
 
@@ -79,39 +80,18 @@ export function streamWithCoverageStop<O extends AgentOptions, R extends AgentRe
   session: GateSession,
   settings: CoverageSettings = {},
 ): CoverageStream<R> {
-  const cancelled = new AbortController();
   const { abortSignal } = options as { abortSignal?: AbortSignal };
-  const signal = abortSignal ? AbortSignal.any([abortSignal, cancelled.signal]) : cancelled.signal;
-  const { options: guarded, loop } = guardedOptions({ ...options, abortSignal: signal }, session, { ...settings, onKept: 'end' });
-  let done: Promise<CoverageResult<R>> | undefined;
-  const textStream = new ReadableStream<string>({
-    start: (controller) => {
-      let shown = '';
-      const show = (text: string): void => {
-        if (cancelled.signal.aborted || text === '') return;
-        shown += text;
-        controller.enqueue(text);
-      };
-      done = ended(session, loop, async () => {
-        const output = await stream(guarded);
-        for await (const chunk of output.fullStream as AsyncIterable<Chunk>) {
-          if (chunk.type === 'error') throw chunk.payload?.error;
-          if (chunk.type === 'text-delta' && loop.finals > 0 && settings.finalStep !== 'instruction') show(chunk.payload?.text ?? '');
-        }
-        return output.getFullOutput();
-      });
-      const finished = ({ answer, open }: CoverageResult<R>): void => {
-        if (!open && shown.trim() === '') show(answer);
-        if (!cancelled.signal.aborted) controller.close();
-      };
-      const failed = (error: unknown): void => {
-        if (!cancelled.signal.aborted) controller.error(error);
-      };
-      done.then(finished, failed);
-    },
-    cancel: (reason) => cancelled.abort(reason ?? new Error('the reader of the stream cancelled it')),
+  return answerStream(abortSignal, ({ signal, show }) => {
+    const { options: guarded, loop } = guardedOptions({ ...options, abortSignal: signal }, session, { ...settings, onKept: 'end' });
+    return ended(session, loop, async () => {
+      const output = await stream(guarded);
+      for await (const chunk of output.fullStream as AsyncIterable<Chunk>) {
+        if (chunk.type === 'error') throw chunk.payload?.error;
+        if (chunk.type === 'text-delta' && loop.finals > 0 && settings.finalStep !== 'instruction') show(chunk.payload?.text ?? '');
+      }
+      return output.getFullOutput();
+    });
   });
-  return { textStream, done: done as Promise<CoverageResult<R>> };
 }
 
 interface Chunk {

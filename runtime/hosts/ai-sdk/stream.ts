@@ -1,3 +1,4 @@
+import { answerStream } from '../answer-stream.js';
 import type { GateSession } from '../../session/session.js';
 import type { Step } from '../step-loop.js';
 import type { CoverageCalls, CoverageSettings, HostOptions, Message } from './options.js';
@@ -31,46 +32,24 @@ export function streamWithCoverageStop<O extends HostOptions, R extends HostStre
   session: GateSession,
   settings: CoverageSettings = {},
 ): CoverageStream<R> {
-  const cancelled = new AbortController();
   const { abortSignal } = options as { abortSignal?: AbortSignal };
-  const signal = abortSignal ? AbortSignal.any([abortSignal, cancelled.signal]) : cancelled.signal;
-  const { promise: done, resolve, reject } = settled<CoverageResult<R>>();
-  const textStream = new ReadableStream<string>({
-    start: (controller) => {
-      let shown = '';
-      const show = (text: string): void => {
-        if (cancelled.signal.aborted || text === '') return;
-        shown += text;
-        controller.enqueue(text);
-      };
-      const call = async (given: O, calls: CoverageCalls): Promise<Called<R>> => {
-        const result = stream(given);
-        try {
-          await read(result, (text) => {
-            if (session.stoppedBy !== null && calls.finals > 0 && settings.finalStep !== 'instruction') show(text);
-          });
-        } catch (error) {
-          // What was shown cannot be taken back: it is the answer, and the tool that was called behind it is not run.
-          if (isToolChoiceViolation(error) && shown.trim() !== '') return { result, text: shown, steps: calls.steps, said: [] };
-          throw error;
-        }
-        const [steps, said] = await Promise.all([result.steps, result.responseMessages ?? messagesOf(result)]);
-        return { result, text: steps.at(-1)?.text ?? '', steps, said };
-      };
-      const finished = (end: CoverageResult<R>): void => {
-        if (!end.open && shown.trim() === '') show(end.answer);
-        if (!cancelled.signal.aborted) controller.close();
-        resolve(end);
-      };
-      const failed = (error: unknown): void => {
-        if (!cancelled.signal.aborted) controller.error(error);
-        reject(error);
-      };
-      runToAnswer(call, { ...options, abortSignal: signal }, session, settings).then(finished, failed);
-    },
-    cancel: (reason) => cancelled.abort(reason ?? new Error('the reader of the stream cancelled it')),
+  return answerStream(abortSignal, (writer) => {
+    const call = async (given: O, calls: CoverageCalls): Promise<Called<R>> => {
+      const result = stream(given);
+      try {
+        await read(result, (text) => {
+          if (session.stoppedBy !== null && calls.finals > 0 && settings.finalStep !== 'instruction') writer.show(text);
+        });
+      } catch (error) {
+        // What was shown cannot be taken back: it is the answer, and the tool that was called behind it is not run.
+        if (isToolChoiceViolation(error) && writer.shown.trim() !== '') return { result, text: writer.shown, steps: calls.steps, said: [] };
+        throw error;
+      }
+      const [steps, said] = await Promise.all([result.steps, result.responseMessages ?? messagesOf(result)]);
+      return { result, text: steps.at(-1)?.text ?? '', steps, said };
+    };
+    return runToAnswer(call, { ...options, abortSignal: writer.signal }, session, settings);
   });
-  return { textStream, done };
 }
 
 /** Reads a host's stream to its end, and throws what it reports as an error. */
@@ -83,16 +62,4 @@ async function read({ fullStream }: HostStream, onText: (text: string) => void):
 
 async function messagesOf({ response }: HostStream): Promise<readonly Message[]> {
   return (await response).messages;
-}
-
-function settled<T>(): { promise: Promise<T>; resolve: (value: T) => void; reject: (reason: unknown) => void } {
-  // Promise.withResolvers, which Node 20 lacks.
-  let [resolve, reject]: [(value: T) => void, (reason: unknown) => void] = [() => undefined, () => undefined];
-  const promise = new Promise<T>((yes, no) => {
-    resolve = yes;
-    reject = no;
-  });
-  // Who reads the stream alone has its error from there.
-  promise.catch(() => undefined);
-  return { promise, resolve, reject };
 }
