@@ -5,14 +5,15 @@ import type { HeadFields } from '../../src/prompts/index.js';
 import type { HeadModel } from '../models/head-model.js';
 import { type Decider, type VerdictScore, loopVerdict } from './decider.js';
 import type { LiveDecider, LiveLoop } from './live.js';
+import { thresholdOf } from './threshold.js';
 import { DEFAULT_THRESHOLD } from './verdict.js';
 
 /**
  * V-StopRAG or V-SIMRAG (method.md §8): after every loop a trained two-way head reads the question, the evidence so far as `title: sentence`,
  * and the loop's number, or its sub-question and intermediate answer. Covered at P(stop) ≥ the threshold, 0.5 by default.
  */
-export function headDecider(head: HeadModel, { threshold = 0.5 }: { threshold?: number | undefined } = {}): Decider {
-  if (!(threshold > 0 && threshold <= 1)) throw new RangeError(`threshold: got ${threshold}, expected a probability in (0, 1]`);
+export function headDecider(head: HeadModel, options: { threshold?: number | undefined } = {}): Decider {
+  const threshold = thresholdOf(options);
   return {
     name: head.task,
     identity: identityOf(head, threshold),
@@ -42,8 +43,8 @@ export function headDecider(head: HeadModel, { threshold = 0.5 }: { threshold?: 
 }
 
 /** The head in a running agent. */
-export function liveHeadDecider(head: HeadModel, { threshold = 0.5 }: { threshold?: number | undefined } = {}): LiveDecider {
-  if (!(threshold > 0 && threshold <= 1)) throw new RangeError(`threshold: got ${threshold}, expected a probability in (0, 1]`);
+export function liveHeadDecider(head: HeadModel, options: { threshold?: number | undefined } = {}): LiveDecider {
+  const threshold = thresholdOf(options);
   return {
     name: head.task,
     identity: identityOf(head, threshold),

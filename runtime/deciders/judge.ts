@@ -15,6 +15,7 @@ import {
 } from '../../src/prompts/index.js';
 import type { Decider, Preparation, VerdictScore } from './decider.js';
 import type { LiveDecider } from './live.js';
+import { thresholdOf } from './threshold.js';
 import { DEFAULT_THRESHOLD } from './verdict.js';
 
 export interface JudgeOptions {
@@ -41,8 +42,7 @@ const SAME_LOGPROB = 1e-3;
  * probable tokens at the reply's first place; what lies on other tokens is left out of both. A loop without either word is not covered.
  */
 export function judgeDecider(model: LanguageModel, options: JudgeOptions = {}): Decider {
-  const { threshold = 0.5, reads = 'sub_answers', allowWrongPolarity = false, maxInputTokens = JUDGE_INPUT_TOKENS } = options;
-  if (!(threshold > 0 && threshold <= 1)) throw new RangeError(`threshold: got ${threshold}, expected a probability in (0, 1]`);
+  const { threshold, reads, allowWrongPolarity, maxInputTokens } = settingsOf(options);
   return {
     name: 'judge',
     identity: identityOf(model, { threshold, reads, maxInputTokens }),
@@ -74,8 +74,7 @@ export function judgeDecider(model: LanguageModel, options: JudgeOptions = {}): 
  * run does before its first question; `open` does not.
  */
 export function liveJudgeDecider(model: LanguageModel, options: JudgeOptions = {}): LiveDecider & { prepare(): Promise<Preparation> } {
-  const { threshold = 0.5, reads = 'sub_answers', allowWrongPolarity = false, maxInputTokens = JUDGE_INPUT_TOKENS } = options;
-  if (!(threshold > 0 && threshold <= 1)) throw new RangeError(`threshold: got ${threshold}, expected a probability in (0, 1]`);
+  const { threshold, reads, allowWrongPolarity, maxInputTokens } = settingsOf(options);
   return {
     name: 'judge',
     identity: identityOf(model, { threshold, reads, maxInputTokens }),
@@ -91,6 +90,11 @@ export function liveJudgeDecider(model: LanguageModel, options: JudgeOptions = {
       },
     }),
   };
+}
+
+function settingsOf(options: JudgeOptions): { [option in keyof JudgeOptions]-?: NonNullable<JudgeOptions[option]> } {
+  const { reads = 'sub_answers', allowWrongPolarity = false, maxInputTokens = JUDGE_INPUT_TOKENS } = options;
+  return { threshold: thresholdOf(options), reads, allowWrongPolarity, maxInputTokens };
 }
 
 function identityOf(

@@ -6,6 +6,7 @@ import type { NliModel, NliPair } from '../models/nli-model.js';
 import type { Decider } from './decider.js';
 import { type LiveClaimsOptions, type LiveDecider, liveClaimsDecider } from './live.js';
 import { type PairScore, candidateSentences, scanTrajectory } from './scan.js';
+import { thresholdOf } from './threshold.js';
 import { DEFAULT_THRESHOLD } from './verdict.js';
 
 /**
@@ -29,8 +30,8 @@ export interface NliOptions {
  * claim's hypothesis. The model stays its owner's, who closes it.
  */
 export function nliDecider(model: NliModel, options: NliOptions = {}): Decider {
-  const { threshold = 0.5, hypothesis = 'declarative', allPairs = false } = options;
-  if (!(threshold > 0 && threshold <= 1)) throw new RangeError(`threshold: got ${threshold}, expected a probability in (0, 1]`);
+  const { hypothesis = 'declarative', allPairs = false } = options;
+  const threshold = thresholdOf(options);
   const pAtLeast = { ...DEFAULT_THRESHOLD, pAtLeast: threshold };
   return {
     name: 'nli',
@@ -62,9 +63,10 @@ export function nliDecider(model: NliModel, options: NliOptions = {}): Decider {
 /** The cross-encoder in a running agent. */
 export function liveNliDecider(
   model: NliModel,
-  { threshold = 0.5, hypothesis = 'declarative', policy }: Omit<NliOptions, 'allPairs'> & Pick<LiveClaimsOptions, 'policy'> = {},
+  options: Omit<NliOptions, 'allPairs'> & Pick<LiveClaimsOptions, 'policy'> = {},
 ): LiveDecider {
-  if (!(threshold > 0 && threshold <= 1)) throw new RangeError(`threshold: got ${threshold}, expected a probability in (0, 1]`);
+  const { hypothesis = 'declarative', policy } = options;
+  const threshold = thresholdOf(options);
   return liveClaimsDecider({
     name: 'nli',
     identity: identityOf(model, hypothesis, threshold),
