@@ -126,7 +126,7 @@ const mutants: readonly Mutant[] = [
 ];
 
 const built = join(repositoryRoot, 'build');
-const suite = join(built, 'test', 'runtime', 'session', 'session.test.js');
+const suite = join(built, 'test', 'runtime', 'session', 'session-suite.js');
 
 test('the suite passes as it is', async () => {
   assert.equal(await passes(null), true);
