@@ -137,7 +137,7 @@ function timesOf({ line }: StepView): string {
 }
 
 function factsOf({ open, claims, loops, end }: LoggedSession, { tau, otherTau }: RunView, { settings }: RunPageOptions): string {
-  const bounds = Object.entries({ ...settings.bounds, maxSteps: open.budget })
+  const bounds = Object.entries(open.bounds)
     .filter(([, value]) => value !== null)
     .map(([bound, value]) => `${bound} ${value}`);
   const rows = [

@@ -61,8 +61,8 @@ export function runView(session: LoggedSession, { settings, tau: given }: RunVie
       verdictWords: verdictWords(one.line),
       always: alwaysAt(one.line, fire, unseen),
     })),
-    stop: stopWords(session, settings),
-    always: alwaysWords(known.length, { fire, unseen, maxCalls: settings.bounds.maxCalls }),
+    stop: stopWords(session),
+    always: alwaysWords(known.length, { fire, unseen, maxCalls: open.bounds.maxCalls }),
     gate: gateWords(known, { tau, fire, enforced: open.mode === 'enforce' && !otherTau, ended: session.end !== null }),
   };
 }

@@ -24,11 +24,11 @@ const BOUND_UNITS: { readonly [bound in Exclude<Bound, 'noProgress'>]: string } 
 };
 
 /** How the run ended, by what, and by which bound. */
-export function stopWords({ open, loops, end }: LoggedSession, settings: GateSettings): string {
+export function stopWords({ open, loops, end }: LoggedSession): string {
   if (!end) return `Not ended, as far as the log goes: ${plural(loops.length, 'loop')} so far.`;
   const after = `Stopped by ${end.stopped_by} after ${plural(loops.length, 'loop')}: ${STOPS[end.stopped_by]}.`;
   if (end.bound === null) return end.stopped_by === 'covered' ? after : `${after} ${coverageWords(loops)}`;
-  const value = end.bound === 'maxSteps' ? open.budget : settings.bounds[end.bound];
+  const value = open.bounds[end.bound];
   return `${after} The bound was ${end.bound}${value === null ? '' : `: ${end.bound === 'noProgress' ? `${value} in a row` : plural(value, BOUND_UNITS[end.bound])}`}.`;
 }
 
