@@ -72,16 +72,6 @@ export function mostTurns({ bounds }: GateSession, given: number | undefined): n
   return given ?? Math.max(DEFAULT_MAX_TURNS, 2 * (bounds.maxSteps ?? 0) + 2);
 }
 
-/** Which tools search. Throws InputError where that is not plain. */
-export function searchingTools(names: readonly string[], search: readonly string[] | undefined): readonly string[] {
-  const unknown = search?.find((name) => !names.includes(name));
-  if (unknown !== undefined)
-    throw new InputError(`search: got ${JSON.stringify(unknown)}, expected a tool: ${names.join(', ') || 'there is none'}`);
-  if (search === undefined && names.length > 1)
-    throw new InputError(`search: got nothing, expected the names of the tools that search, since there are several: ${names.join(', ')}`);
-  return search ?? names;
-}
-
 function isMessage(value: unknown): value is ChatMessage {
   return typeof value === 'object' && value !== null && 'content' in value;
 }

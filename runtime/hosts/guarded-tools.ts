@@ -1,6 +1,6 @@
-import { InputError } from '../../src/core/errors.js';
 import { refusedSearch } from '../session/final-instruction.js';
 import type { GuardedSearch } from './guarded-search.js';
+import { searchingTools } from './searching-tools.js';
 
 /** What is read of a tool: of the Vercel AI SDK, and of a step in Mastra, whose tools have the same form. */
 interface Tool {
@@ -19,16 +19,7 @@ export function runnableTools(tools: object): string[] {
  */
 export function guardedTools(tools: object, guard: GuardedSearch, search: readonly string[] | undefined): { [name: string]: object } {
   const runnable = runnableTools(tools);
-  const searching = search ?? runnable;
-  const unknown = searching.find((name) => !runnable.includes(name));
-  if (unknown !== undefined)
-    throw new InputError(
-      `search: got ${JSON.stringify(unknown)}, expected a tool with an execute: ${runnable.join(', ') || 'there is none'}`,
-    );
-  if (search === undefined && runnable.length > 1)
-    throw new InputError(
-      `search: got nothing, expected the names of the tools that search, since there are several: ${runnable.join(', ')}`,
-    );
+  const searching = searchingTools(runnable, search);
   return Object.fromEntries(
     (Object.entries(tools) as [string, Tool][]).map(([name, tool]) => [
       name,

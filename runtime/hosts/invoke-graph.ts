@@ -41,6 +41,8 @@ interface Config {
 /**
  * Runs a graph with the gate in it to its one final answer, and finishes the session. A recursion limit that would end the run before the gate's bound on
  * searches does is refused beforehand; without one, it is set so that it cannot.
+ *
+ * Throws Error where the run ends without an answer in its last message, InputError, and once under `onError: 'throw'` GateDeciderError.
  */
 export async function invokeToAnswer<R>(
   invoke: (config: object) => PromiseLike<unknown>,

@@ -4,7 +4,8 @@ import { finalInstruction } from '../session/final-instruction.js';
 import { EmptyAnswerError } from '../session/gate-errors.js';
 import type { GateSession } from '../session/session.js';
 import { type ChatMessage, type MessageReading, type ToolCall, callsOf, failureText, isBubbling, textOf } from './chat-messages.js';
-import { type GraphRun, type RunContext, type RunOf, type Sessions, graphRuns, mostTurns, searchingTools } from './graph-run.js';
+import { type GraphRun, type RunContext, type RunOf, type Sessions, graphRuns, mostTurns } from './graph-run.js';
+import { searchingTools } from './searching-tools.js';
 import { type CoverageResult, type Invocable, invokeToAnswer } from './invoke-graph.js';
 import { MOST_FINALS } from './step-loop.js';
 

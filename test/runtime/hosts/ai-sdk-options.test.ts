@@ -142,7 +142,7 @@ for (const { name, example, mock } of VERSIONS) {
       );
       assert.throws(
         () => withCoverageStop(options, session, { search: ['find'] }),
-        (error) => error instanceof InputError && error.message === 'search: got "find", expected a tool with an execute: search, notes',
+        (error) => error instanceof InputError && error.message === 'search: got "find", expected a tool that the host runs: search, notes',
       );
       const guarded = withCoverageStop(options, session, { search: ['search'] }).tools as {
         [name: string]: { execute: (input: object) => unknown; toModelOutput: (given: object) => { value: string } };

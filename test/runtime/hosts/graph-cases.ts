@@ -113,7 +113,7 @@ export function graphCases(name: string, open: (t: TestContext) => Promise<Graph
       run(),
       new InputError('search: got nothing, expected the names of the tools that search, since there are several: search, look'),
     );
-    await assert.rejects(run(['find']), new InputError('search: got "find", expected a tool: search, look'));
+    await assert.rejects(run(['find']), new InputError('search: got "find", expected a tool that the host runs: search, look'));
   });
 
   check(`${name}: a search that fails is told to the model, counts as one that brought nothing, and the run goes on`, async (host) => {
