@@ -54,9 +54,7 @@ async function runSource(flags: SourceFlags, terminal: Terminal): Promise<Calibr
 }
 
 async function logSource(logs: readonly string[], flags: SourceFlags): Promise<CalibrationSource> {
-  const names = flags['dataset-names']?.split(',').map((one) => one.trim());
-  if (names?.some((one) => one === '')) throw new InputError('--dataset-names: expected names with commas between them');
-  const traffic = await readTraffic(logs, names);
+  const traffic = await readTraffic(logs, trafficNames(flags['dataset-names']));
   const { runs, joined, observed, repeated, warnings } = loggedRuns(traffic);
   const most = Math.max(1, ...runs.map((run) => run.questions.length));
   const leftOut = {} as { [reason in LogExclusion]: number };
@@ -74,4 +72,11 @@ async function logSource(logs: readonly string[], flags: SourceFlags): Promise<C
     fromLog: (tau) => fromLog(runs, tau),
     leftOut,
   };
+}
+
+/** `--dataset-names`: names with commas between them. Throws InputError for an empty one. */
+export function trafficNames(text: string | undefined): string[] | undefined {
+  const names = text?.split(',').map((one) => one.trim());
+  if (names?.some((one) => one === '')) throw new InputError('--dataset-names: expected names with commas between them');
+  return names;
 }

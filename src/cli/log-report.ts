@@ -15,6 +15,7 @@ import {
   storedLogFigures,
   verdictWords,
 } from '../evaluate/index.js';
+import { trafficNames } from './calibration-source.js';
 import type { CommandResult, CommonFlags, Terminal } from './command.js';
 import { wholeNumber } from './number-flags.js';
 import { profilePath } from './profile-path.js';
@@ -25,7 +26,7 @@ export interface LogReportFlags extends CommonFlags {
   'dataset-names'?: string;
   profile?: string;
   'drift-alpha'?: number;
-  resamples: number;
+  resamples?: number;
 }
 
 /** `report --from-log`: the page of gate logs, and its figures as log.json. */
@@ -35,13 +36,10 @@ export async function logReport(flags: LogReportFlags, terminal: Terminal): Prom
   if (dir === undefined) throw new InputError('--out: expected a folder for the report');
   if (alpha !== undefined && !(alpha > 0 && alpha < 1))
     throw new InputError(`--drift-alpha: got ${shown(alpha)}, expected a number between 0 and 1, both excluded`);
-  const resamples = wholeNumber('resamples', flags.resamples, 39);
+  const resamples = wholeNumber('resamples', flags.resamples ?? 10_000, 39);
   const path = flags.profile === undefined ? undefined : await profilePath(flags.profile);
   const profile = path === undefined ? undefined : await readProfile(path);
-  const traffic = await readTraffic(
-    logs,
-    flags['dataset-names']?.split(',').map((one) => one.trim()),
-  );
+  const traffic = await readTraffic(logs, trafficNames(flags['dataset-names']));
   const notes = profile === undefined ? [] : profileNotes(profile, traffic);
   const figures = logFigures(traffic, { profile, alpha, resamples, seed });
   const warnings = logWarnings(traffic, figures.runs);

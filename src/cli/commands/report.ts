@@ -5,10 +5,9 @@ import { buildReport, readReportSources } from '../../evaluate/index.js';
 import { type LogReportFlags, logReport } from '../log-report.js';
 import type { Command, CommandResult, CommonFlags, Terminal } from '../command.js';
 
-interface Flags extends CommonFlags, Partial<Omit<LogReportFlags, 'title' | 'resamples' | keyof CommonFlags>> {
+interface Flags extends CommonFlags, Partial<Omit<LogReportFlags, 'title' | keyof CommonFlags>> {
   dir: string[];
   title: string;
-  resamples: number;
 }
 
 export const report: Command = {
@@ -30,7 +29,7 @@ export const report: Command = {
       describe: 'with --from-log: profile whose τ and first margins the log is compared with (default: the τ in the log)',
     },
     'drift-alpha': { type: 'number', describe: 'with --from-log: probability of a false alarm of the drift test (default 0.01)' },
-    resamples: { type: 'number', default: 10_000, describe: 'with --from-log: of the paired bootstrap' },
+    resamples: { type: 'number', describe: 'with --from-log: of the paired bootstrap (default 10,000)' },
   },
   run: (args, terminal) => run(args as unknown as Flags, terminal),
 };
@@ -42,7 +41,7 @@ async function run(flags: Flags, terminal: Terminal): Promise<CommandResult> {
     return logReport({ ...flags, 'from-log': logs }, terminal);
   }
   if (flags.dir.length === 0) throw new InputError('expected result folders, or gate logs with --from-log');
-  for (const name of ['dataset-names', 'profile', 'drift-alpha'] as const)
+  for (const name of ['dataset-names', 'profile', 'drift-alpha', 'resamples'] as const)
     if (flags[name] !== undefined) throw new InputError(`--${name}: is about the logs of --from-log, and none is given`);
   const sources = await readReportSources(flags.dir);
   const dir = flags.out ?? join(flags.dir[0] as string, 'report');
