@@ -102,10 +102,19 @@ async function encoderLike(
 ): Promise<Encoder> {
   const fields = Object.keys(wanted) as (keyof EncoderIdentity)[];
   if (fields.every((field) => sameEncoderField(field, wanted[field], encoder.identity[field]))) return encoder;
-  const own = sharedEncoder(await encoderOf({ ...flags, encoder: undefined, 'encoder-url': undefined }, wanted.name));
+  const own = sharedEncoder(await encoderOf({ ...flags, ...OTHER_ENCODERS }, wanted.name));
   opened.push(own);
   return own;
 }
+
+/** What the flags say of the margin's encoder, which the small verifier's is not. */
+const OTHER_ENCODERS = {
+  encoder: undefined,
+  'encoder-url': undefined,
+  'encoder-key-env': undefined,
+  'query-prefix': undefined,
+  'passage-prefix': undefined,
+};
 
 function modelOf({ model, decider }: LiveDeciderFlags, expected: string): string {
   if (model === undefined) throw new InputError(`--model: expected ${expected} for --decider ${decider}`);

@@ -62,6 +62,7 @@ export const serveOptions = {
   model: { type: 'string', describe: "folder of the decider's model, or a verifier by name" },
   threshold: { type: 'number', describe: 'judge, nli, stoprag, simrag: from which probability on it covers (default 0.5)' },
   ...judgeOptions,
+  'judge-reads': { ...judgeOptions['judge-reads'], describe: 'judge: what stands for the evidence (default: the retrieved sentences)' },
   hypothesis: { choices: HYPOTHESES, describe: 'nli: what is made of a claim (default: a sentence of title and target)' },
   drafter: { type: 'string', describe: 'folder of a drafter, whose slots make the margin in place of claims' },
   claims: {
@@ -128,6 +129,9 @@ export function refuseIdleFlags(flags: ServeFlags): void {
   if (asked !== undefined && decider !== 'judge' && claims !== 'generated')
     throw new InputError(`--${asked}: of no use without --decider judge or --claims generated`);
   if (flags['claim-source'] !== undefined && claims !== 'client') throw new InputError('--claim-source: of no use without --claims client');
+  if (flags.transfer && flags.profile === undefined) throw new InputError('--transfer: of no use without --profile');
+  if (flags.content && flags.log === undefined && !flags.ui && !flags.otel)
+    throw new InputError('--content: of no use without --log, --ui or --otel');
   if (flags['claim-text'] !== undefined && flags.drafter !== undefined) throw new InputError('--claim-text: of no use with --drafter');
   if (flags.mode === 'shadow') {
     const audit = (['audit-skips', 'audit-questions'] as const).find((name) => flags[name] !== undefined);

@@ -2,7 +2,8 @@ import { askClaims, heuristicClaims, parseClaims } from '../../../datasets/index
 import {
   type ClaimsOption,
   type GateOptions,
-  type HttpServer,
+  type RunningService,
+  type StartOptions,
   createGate,
   gateLogFile,
   loadServer,
@@ -36,31 +37,22 @@ export const serve: Command = {
 
 async function run(flags: ServeFlags, terminal: Terminal): Promise<CommandResult> {
   refuseIdleFlags(flags);
-  const token = tokenOf(flags);
   const opened: { close(): Promise<void> }[] = [];
   const log = flags.log === undefined ? undefined : gateLogFile(flags.log);
   try {
-    const options = await gateOptions(flags, opened, terminal);
     const server = await loadServer();
+    // What is wrong with the address is said before models are loaded, and before the log has a line.
+    const http = httpOptions(flags, server);
+    const options = await gateOptions(flags, opened, terminal);
     const exporter = flags.otel ? await exporterOf(server, opened) : undefined;
     const running = await server.startService({
+      ...http,
       gateOf: (sink) => createGate({ ...options, log: sink }),
       log,
       spans: exporter && server.gateSpans(exporter.provider),
       pages: flags.ui ? server.sessionPages : undefined,
-      host: flags.host,
-      port: wholeNumber('port', flags.port, 0),
-      token,
-      allowedHosts: flags['allowed-host'],
-      bodyLimit: wholeNumber('body-limit', flags['body-limit'], 1024),
-      requestsPerMinute: flags.rate === 0 ? null : wholeNumber('rate', flags.rate),
-      limits: {
-        maxSessions: wholeNumber('max-sessions', flags['max-sessions']),
-        idleMillis: seconds('session-idle', flags['session-idle']),
-        lifeMillis: seconds('session-life', flags['session-life']),
-      },
     });
-    say(running.http, flags, terminal);
+    say(running, flags, { terminal, local: server.isLoopback(flags.host) });
     await ended(terminal.signal);
     terminal.note('shutting down: what runs is answered first');
     await running.close();
@@ -76,6 +68,26 @@ async function run(flags: ServeFlags, terminal: Terminal): Promise<CommandResult
     for (const one of opened.toReversed()) await one.close();
     log?.close();
   }
+}
+
+type HttpFlags = Pick<StartOptions, 'host' | 'port' | 'token' | 'allowedHosts' | 'bodyLimit' | 'requestsPerMinute' | 'limits'>;
+
+function httpOptions(flags: ServeFlags, { checkAddress }: Awaited<ReturnType<typeof loadServer>>): HttpFlags {
+  const token = tokenOf(flags);
+  checkAddress(flags.host, token);
+  return {
+    host: flags.host,
+    port: wholeNumber('port', flags.port, 0),
+    token,
+    allowedHosts: flags['allowed-host'],
+    bodyLimit: wholeNumber('body-limit', flags['body-limit'], 1024),
+    requestsPerMinute: flags.rate === 0 ? null : wholeNumber('rate', flags.rate),
+    limits: {
+      maxSessions: wholeNumber('max-sessions', flags['max-sessions']),
+      idleMillis: seconds('session-idle', flags['session-idle']),
+      lifeMillis: seconds('session-life', flags['session-life']),
+    },
+  };
 }
 
 async function gateOptions(flags: ServeFlags, opened: { close(): Promise<void> }[], terminal: Terminal): Promise<Omit<GateOptions, 'log'>> {
@@ -100,6 +112,10 @@ async function gateOptions(flags: ServeFlags, opened: { close(): Promise<void> }
       return model;
     }));
   const decider = await liveDecider(flags, { encoder, languageModel, policy: profile?.policy ?? 'all_match', opened, terminal });
+  const readsClaims = decider !== 'host' && decider.readsClaims;
+  // A drafter that does not say what it learnt from is told by the claims' source.
+  if (drafter && flags.claims !== undefined && !readsClaims && drafter.details.claim_source !== 'unstated')
+    throw new InputError(`--claims: of no use with --drafter and --decider ${flags.decider}, which reads none`);
   const claims = await claimsOf(flags, languageModel);
   const audit = { skips: flags['audit-skips'], questions: flags['audit-questions'] };
   return {
@@ -180,11 +196,17 @@ async function exporterOf(
   }
 }
 
-function say({ address }: HttpServer, { mode, host, ui }: ServeFlags, terminal: Terminal): void {
+function say(
+  { http: { address }, service: { gate } }: RunningService,
+  { mode, ui }: ServeFlags,
+  { terminal, local }: { terminal: Terminal; local: boolean },
+): void {
   terminal.print(`listening on ${address} (${mode})`);
   if (terminal.json) terminal.note(`listening on ${address} (${mode})`);
   if (ui) terminal.note(`pages at ${address}/ui`);
-  if (host !== '127.0.0.1' && host !== 'localhost') terminal.note('reachable from other machines: put TLS before it');
+  const most = gate.worstCase({ claims: 1, sentences: 1 });
+  if (most) terminal.note(`a question takes at most ${most.searches} searches and ${most.calls} decider calls`);
+  if (!local) terminal.note('reachable from other machines: put TLS before it');
 }
 
 function seconds(name: string, value: number): number {
