@@ -62,8 +62,7 @@ const PAGE_POLICY = "default-src 'none'; style-src 'unsafe-inline'; script-src '
  */
 export async function listen(service: Service, options: HttpOptions): Promise<HttpServer> {
   const { host = '127.0.0.1', port = 0, token, bodyLimit = 4 * 1024 * 1024, requestsPerMinute = 6000, shutdownMillis = 10_000 } = options;
-  if (!isLoopback(host) && token === undefined)
-    throw new InputError(`address ${host}: expected a token, which any other address than loopback needs`);
+  checkAddress(host, token);
   const instance = fastify({
     bodyLimit,
     logger: false,
@@ -258,7 +257,8 @@ function asRefusal(error: unknown): ServiceError {
   return frameworkError(error as { code?: string; statusCode?: number; message?: string });
 }
 
-function frameworkError({ code, statusCode, message }: { code?: string; statusCode?: number; message?: string }): ServiceError {
+function frameworkError(error: { code?: string; statusCode?: number; message?: string }): ServiceError {
+  const { code, statusCode, message } = error;
   switch (code) {
     case 'FST_ERR_CTP_BODY_TOO_LARGE':
       return new ServiceError('body_too_large', 'the body is larger than this service takes');
@@ -270,15 +270,14 @@ function frameworkError({ code, statusCode, message }: { code?: string; statusCo
     case 'FST_ERR_CTP_INVALID_CONTENT_LENGTH':
       return new ServiceError('bad_request', 'the body has another length than its header says', { field: 'content-length' });
     case 'FST_ERR_BAD_URL':
-    case 'FST_ERR_ASYNC_CONSTRAINT':
       return new ServiceError('bad_request', 'the path is not a well-formed one');
     case 'FST_ERR_MAX_PARAM_LENGTH':
       return new ServiceError('session_unknown', 'session: is not known here; an id has at most 64 characters', { field: 'session' });
     default:
       if (statusCode !== undefined && statusCode >= 400 && statusCode < 500)
         return new ServiceError('bad_request', message ?? 'not understood');
-      process.emitWarning(`hopgate serve: ${message ?? 'an unknown error'}`);
-      return new ServiceError('internal', 'something failed inside the service; its log has more');
+      process.emitWarning(error instanceof Error ? error : `hopgate serve: ${message ?? 'an unknown error'}`);
+      return new ServiceError('internal', 'something failed inside the service; its standard error has more');
   }
 }
 
@@ -313,6 +312,12 @@ function refuseMalformed(error: Error & { code?: string }, socket: Socket): void
   socket.end(
     `HTTP/1.1 ${refusal.status} Refused\r\ncontent-type: application/json; charset=utf-8\r\ncontent-length: ${Buffer.byteLength(body)}\r\nconnection: close\r\n\r\n${body}`,
   );
+}
+
+/** Throws InputError for an address beyond loopback without a token. */
+export function checkAddress(host: string, token: string | undefined): void {
+  if (!isLoopback(host) && token === undefined)
+    throw new InputError(`address ${host}: expected a token, which any other address than loopback needs`);
 }
 
 export function isLoopback(host: string): boolean {

@@ -1,4 +1,4 @@
-export type { HttpOptions, HttpServer } from './http-server.js';
+export { type HttpOptions, type HttpServer, checkAddress, isLoopback } from './http-server.js';
 export { type RecentSessions, recentSessions } from './recent-sessions.js';
 export { type ErrorBody, type ErrorCode, ServiceError } from './service-error.js';
 export { DEFAULT_LIMITS, type Service, type ServiceLimits, type ServiceOptions, openService } from './service.js';

@@ -84,8 +84,9 @@ export function serviceMetrics(): ServiceMetrics {
       else if (event.event === 'drift') drift.set(1);
       else if (event.event === 'loop') {
         loops.inc({ asked: String(event.asked), because: event.because });
-        if (event.covered !== null) verdicts.inc({ verdict: event.covered ? 'covered' : 'not_covered', because: event.because });
-        if (event.error !== null) failures.inc();
+        if (event.asked && event.covered !== null)
+          verdicts.inc({ verdict: event.covered ? 'covered' : 'not_covered', because: event.because });
+        if (event.error !== null && event.covered === null) failures.inc();
         if (event.decider_ms !== null) deciderTime.observe(event.decider_ms / 1000);
         gateTime.observe(event.gate_ms / 1000);
         hostTime.observe(event.host_ms / 1000);

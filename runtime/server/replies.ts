@@ -32,7 +32,7 @@ export function observationReply(session: GateSession, seen: Observation): Obser
     bound: seen.bound,
     new_sentences: seen.newSentences,
     why: seen.because,
-    error: seen.error?.replace(/ failed: .*$/s, ' failed') ?? null,
+    error: seen.failure && failureWords(seen.failure.stage, seen.failure.reason, false),
     final_instruction: instruction(session),
     replayed: false,
   };

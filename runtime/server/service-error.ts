@@ -23,7 +23,6 @@ export const ERROR_STATUS = {
   /** Closed or expired a short while ago. */
   session_ended: 410,
   body_too_large: 413,
-  uri_too_long: 414,
   unsupported_media_type: 415,
   /** Too many requests of one session wait for their turn. */
   session_busy: 429,

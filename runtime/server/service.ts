@@ -261,7 +261,10 @@ export function openService({ gate, limits: given = {}, clock = monotonic }: Ser
       const { session, questionId } = entryOf(id);
       return sessionReply(session, questionId);
     },
-    close: (id) => ended.get(id) ?? end(id, entryOf(id), 'hostFinished'),
+    close: (id) => {
+      const entry = sessions.get(id);
+      return entry ? end(id, entry, expired(entry) ? 'error' : 'hostFinished') : (ended.get(id) ?? end(id, entryOf(id)));
+    },
     sweep: () => {
       let swept = 0;
       for (const [id, entry] of sessions) {

@@ -11,7 +11,7 @@ export interface GateSpans {
 
 /**
  * One span a question (`invoke_agent`), and in it one a search (`execute_tool`) with the gate's word as an evaluation event on it. Queries are
- * attributes only where the log has content. Times are those of the log: a span of a search begins when the agent turned to it.
+ * attributes only where the log has content. Times are those of the log: a span of a search holds the agent's own time, the gate's and the decider's, and not that of making claims.
  */
 export function gateSpans(provider: TracerProvider, { clock = monotonic }: { clock?: (() => number) | undefined } = {}): GateSpans {
   const tracer = provider.getTracer('hopgate');

@@ -51,7 +51,7 @@ export const openRequest = z
       .max(MAX_CLAIMS)
       .optional()
       .describe('what the evidence has to establish, in place of claims that the service makes'),
-    bounds: bounds.optional().describe('hard bounds of this question in place of the service’s; null: none'),
+    bounds: bounds.optional().describe('hard bounds of this question, closer than the service’s'),
   })
   .meta({ id: 'OpenRequest' });
 export type OpenRequest = z.infer<typeof openRequest>;
@@ -101,11 +101,16 @@ export const observation = z
     loop: count,
     action: z.enum(['skip', 'call']),
     ...margins,
-    covered: z.boolean().nullable().describe('the decider’s word; null where it was not asked, or is the client'),
+    covered: z
+      .boolean()
+      .nullable()
+      .describe(
+        'the decider’s word; null where it was not asked, failed, or has not answered yet; false without a call where there are no claims',
+      ),
     ...ended,
     new_sentences: count,
     why: z.string(),
-    error: z.string().nullable().describe('why there is no verdict though one was asked for'),
+    error: z.string().nullable().describe('what failed at this loop: the decider, its claims or the encoder'),
     final_instruction: z.string().nullable().describe('asks the agent’s model for its final answer; null while the run goes on'),
     replayed: z.boolean().describe('this step had been answered before'),
   })

@@ -41,7 +41,7 @@ const TOKEN = 'a-token-for-tests';
 const BODY_LIMIT = 64 * 1024;
 /** Codes that name no field, because none is to blame. */
 const WITHOUT_FIELD = new Set([
-  'body_too_large', 'bad_encoding', 'unauthorized', 'bad_json', 'bad_request', 'not_found', 'method_not_allowed', 'uri_too_long',
+  'body_too_large', 'bad_encoding', 'unauthorized', 'bad_json', 'bad_request', 'not_found', 'method_not_allowed',
   'headers_too_large', 'unsupported_media_type', 'host_not_allowed', 'too_deep', 'rate_limited',
 ]); // prettier-ignore
 

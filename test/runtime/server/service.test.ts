@@ -248,11 +248,16 @@ test('metrics count what was opened, asked, ruled and ended, and name no session
   await send('POST', '/v1/sessions', { json: { question: QUESTION, session: 'named-q' } });
   await send('POST', '/v1/sessions/named-q/observe', { json: { evidence: ['1,0,0'] } });
   await send('POST', '/v1/sessions/named-q/observe', { json: { evidence: ['0,1,0'] } });
+  // Nobody is asked about a question without claims, so nobody said anything.
+  await send('POST', '/v1/sessions', { json: { question: QUESTION, session: 'none-q', claims: [] } });
+  await send('POST', '/v1/sessions/none-q/observe', { json: { evidence: ['1,0,0'] } });
   await send('GET', '/v1/sessions/unknown-q');
   const { text, headers } = await send('GET', '/metrics');
   assert.match(headers['content-type'] as string, /^text\/plain; version=0\.0\.4/);
   for (const line of [
-    'hopgate_sessions_opened_total{mode="enforce"} 1',
+    'hopgate_sessions_opened_total{mode="enforce"} 2',
+    'hopgate_loops_total{asked="false",because="no_claims"} 1',
+    'hopgate_decider_failures_total 0',
     'hopgate_sessions_ended_total{stopped_by="covered",bound=""} 1',
     'hopgate_loops_total{asked="false",because="gate"} 1',
     'hopgate_loops_total{asked="true",because="gate"} 1',
@@ -260,5 +265,5 @@ test('metrics count what was opened, asked, ruled and ended, and name no session
     'hopgate_http_request_seconds_count{route="/v1/sessions/:session",status="404",code="session_unknown"} 1',
   ])
     assert.ok(text.includes(`${line}\n`), `${line}\n${text}`);
-  assert.doesNotMatch(text, /named-q|unknown-q/);
+  assert.doesNotMatch(text, /named-q|unknown-q|none-q|verdict="not_covered"/);
 });
