@@ -35,7 +35,6 @@ export {
   type LiveVerdict,
   functionDecider,
   liveClaimsDecider,
-  liveOrDecider,
 } from './live.js';
 export { orDecider } from './or.js';
 export { type StoredVerdicts, type VerdictsDetails, openVerdicts, verdictsDetails } from './read-verdicts.js';

@@ -55,6 +55,8 @@ export interface LiveDecider {
   /** Everything that moves its verdicts; compared with the profile's. */
   readonly identity: Json;
   readonly readsClaims: boolean;
+  /** Which of the claims have to be matched, where it rules claim by claim; the gate's margin has to follow the same policy. */
+  readonly policy?: Policy | undefined;
   open(question: LiveQuestion): LiveDeciderSession;
 }
 
@@ -79,6 +81,7 @@ export function liveClaimsDecider(options: LiveClaimsOptions): LiveDecider {
     name,
     identity,
     readsClaims: true,
+    policy,
     open: (question) => {
       const k = question.claims?.length ?? 0;
       const scan = claimScan(k, { threshold, lookAhead });
@@ -135,29 +138,5 @@ export function functionDecider(
         return { covered, p, matched: null, pairs: null, tokens };
       },
     }),
-  };
-}
-
-/** Covered where either of two deciders covers; both are asked, in order, unless the first covers. */
-export function liveOrDecider(first: LiveDecider, second: LiveDecider): LiveDecider {
-  return {
-    name: 'or',
-    identity: { decider: 'or', of: [first, second].map(({ name, identity }) => ({ name, decider: identity })) },
-    readsClaims: first.readsClaims || second.readsClaims,
-    open: (question) => {
-      const sessions = [first, second].map((one) => one.open(one.readsClaims ? question : { ...question, claims: null }));
-      return {
-        call: async (loops, options) => {
-          let [pairs, tokens]: [number | null, number] = [null, 0];
-          for (const session of sessions) {
-            const verdict = await session.call(loops, options);
-            if (verdict.pairs !== null) pairs = (pairs ?? 0) + verdict.pairs;
-            tokens += verdict.tokens;
-            if (verdict.covered) return { ...verdict, pairs, tokens };
-          }
-          return { covered: false, p: null, matched: null, pairs, tokens };
-        },
-      };
-    },
   };
 }

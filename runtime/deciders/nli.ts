@@ -71,6 +71,8 @@ export function liveNliDecider(
     name: 'nli',
     identity: identityOf(model, hypothesis, threshold),
     threshold: { ...DEFAULT_THRESHOLD, pAtLeast: threshold },
+    // Pairs run one by one, so what lies behind a match would be read in vain.
+    lookAhead: 1,
     policy,
     score: async ({ claims }, pairs, { signal }) => {
       const scores = await model.probabilities(

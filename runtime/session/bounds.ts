@@ -1,6 +1,5 @@
 import { InputError } from '../../src/core/errors.js';
 import type { Bound, StoppedBy } from '../../src/core/gate-log.js';
-import { CANDIDATE_RULE } from '../deciders/scan.js';
 
 /** The gate's own hard bounds of one question's run; the host's limits are not relied upon (known fault P87). Null: none. */
 export interface Bounds {
@@ -56,11 +55,11 @@ export interface WorstCase {
  * The most that one question may cost, to be told before a run (known fault P92): steps × claims × candidate sentences. Null where no bound on
  * steps is set.
  *
- * @param sentences sentences that a search brings at most; beyond twelve a page none is a candidate
+ * @param sentences candidate sentences that a search brings at most (of each page at most twelve)
  */
-export function worstCase(bounds: Bounds, { claims, sentences }: { claims: number; sentences?: number }): WorstCase | null {
+export function worstCase(bounds: Bounds, { claims, sentences }: { claims: number; sentences: number }): WorstCase | null {
   if (bounds.maxSteps === null) return null;
   const searches = bounds.maxSteps;
   const calls = Math.min(searches, bounds.maxCalls ?? Infinity);
-  return { searches, calls, pairs: searches * claims * (sentences ?? CANDIDATE_RULE.mostPerChunk) };
+  return { searches, calls, pairs: searches * claims * sentences };
 }

@@ -35,7 +35,7 @@ export interface Gate {
   /** Opens one question. Throws InputError for a bad question or options; fails with GateDeciderError where claims or encoder do and `onError` is `throw`. */
   open(question: string, options?: OpenOptions): Promise<GateSession>;
   /** The most that one question may cost (known fault P92); null where steps are not bounded. */
-  worstCase(of: { claims: number; sentences?: number }): WorstCase | null;
+  worstCase(of: { claims: number; sentences: number }): WorstCase | null;
 }
 
 /** What the margin and the decider of one question need. */
@@ -71,6 +71,10 @@ export function createGate(options: GateOptions): Gate {
   const aggregation = profile?.aggregation ?? options.aggregation ?? 'max';
   const evidenceText = profile?.evidence_text ?? options.evidenceText ?? 'title+sentence';
   const policy = profile?.policy ?? options.policy ?? 'all_match';
+  if (!isHost(decider) && decider.policy !== undefined && decider.policy !== policy)
+    throw new InputError(
+      `the decider ${decider.name} rules by ${decider.policy}, the gate's margin by ${policy}: expected one policy for both`,
+    );
   const claimSource = sourceOf(options);
   const text = drafter ? null : (claims?.text ?? profile?.claim_text ?? defaultClaimText(claimSource));
   const transferred = profile ? [...profile.transferred, ...matched(profile, options, decider, { claimSource, text })] : [];
@@ -172,7 +176,7 @@ export function createGate(options: GateOptions): Gate {
     get drift() {
       return watch?.state() ?? null;
     },
-    worstCase: ({ claims: k, sentences }) => worstCase(bounds, { claims: k, ...(sentences !== undefined && { sentences }) }),
+    worstCase: (of) => worstCase(bounds, of),
     open: async (question, { id: ownId, questionId, bounds: own, claims: given, runOn = false, signal } = {}) => {
       const id = ownId ?? randomUUID();
       if (typeof question !== 'string' || question.trim() === '')
@@ -246,6 +250,8 @@ function checkOptions(options: GateOptions, decider: SessionGate['decider']): vo
   if (!GATE_MODES.includes(mode)) throw new InputError(`mode: got ${JSON.stringify(mode)}, expected ${GATE_MODES.join(' or ')}`);
   if (!drafter && !claims) throw new InputError('expected a drafter, or claims, that the margin is made of');
   if (!isHost(decider) && decider.readsClaims && !claims) throw new InputError(`the decider ${decider.name} reads claims: expected claims`);
+  const beside = profile && (['aggregation', 'evidenceText', 'policy'] as const).find((name) => options[name] !== undefined);
+  if (beside) throw new InputError(`${beside}: is the profile's to say, expected it without a profile alone`);
   if (mode === 'enforce' && !profile)
     throw new InputError('mode enforce: expected a profile; run in shadow first, and calibrate from its log');
   if (mode === 'enforce' && profile?.extent === 'never calls')

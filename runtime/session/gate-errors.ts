@@ -11,6 +11,12 @@ export class GateDeciderError extends Error {
   }
 }
 
+/** What failed, and with what. */
+export interface Failure {
+  stage: GateDeciderError['stage'];
+  reason: unknown;
+}
+
 /** The agent's model gave an empty final answer twice. No answer is made up in its place. */
 export class EmptyAnswerError extends Error {
   constructor(session: string) {

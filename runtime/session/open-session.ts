@@ -92,6 +92,7 @@ export function openSession(gate: SessionGate, start: SessionStart): GateSession
     bound: ledger.bound,
     newSentences: 0,
     error: null,
+    failure: null,
     ...fields,
   });
   const settle = (step: Step, outcome: Outcome): Observation => {
@@ -104,6 +105,7 @@ export function openSession(gate: SessionGate, start: SessionStart): GateSession
       covered: outcome.verdict?.covered ?? null,
       newSentences: step.new_sentences,
       error: failure && `${failure.stage} failed: ${errorText(failure.reason)}`,
+      failure,
     });
   };
   const spend = (tokens: number): void => {

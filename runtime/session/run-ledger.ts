@@ -1,7 +1,7 @@
 import type { LiveVerdict } from '../deciders/live.js';
 import type { Bound, GateEnd, GateEvent, GateLoop, StoppedBy } from '../../src/core/gate-log.js';
 import { type Bounds, stopOf } from './bounds.js';
-import { type GateDeciderError, errorText, failureWords } from './gate-errors.js';
+import { type Failure, type GateDeciderError, errorText, failureWords } from './gate-errors.js';
 import type { OnError } from './gate-options.js';
 
 /** A loop that is being worked on: what its line in the log will hold, without the verdict. */
@@ -9,12 +9,6 @@ export type Step = Omit<
   GateLoop,
   'event' | 'session' | 'covered' | 'p' | 'matched' | 'error' | 'decider_ms' | 'pairs' | 'decider_tokens' | 'stopped_by'
 >;
-
-/** What failed, and with what. */
-export interface Failure {
-  stage: GateDeciderError['stage'];
-  reason: unknown;
-}
 
 /** What came of asking the decider after a loop, or of not asking it. */
 export interface Outcome {

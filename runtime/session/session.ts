@@ -2,6 +2,7 @@ import type { AskedBecause, Bound, GateEnd, GateMode, StoppedBy } from '../../sr
 import type { RetrievedSentence } from '../../src/core/trajectories.js';
 import type { Bounds } from './bounds.js';
 import type { Evidence } from './evidence.js';
+import type { Failure } from './gate-errors.js';
 
 /** What the gate and its decider say after one search. */
 export interface Observation {
@@ -13,13 +14,15 @@ export interface Observation {
   /** State margin; null where the gate cannot speak. */
   margin: number | null;
   perClaim: readonly number[];
-  /** The decider's word at this loop; null where it was not asked, failed, or has not answered yet. */
+  /** The decider's word at this loop; null where it was not asked, failed, or has not answered yet; false without a call where there are no claims. */
   covered: boolean | null;
   stoppedBy: StoppedBy | null;
   bound: Bound | null;
   newSentences: number;
-  /** Why there is no verdict though one was asked for. */
+  /** What failed at this loop, in words: the decider, its claims, or the encoder, whose failure may stand beside a verdict. */
   error: string | null;
+  /** The same, as it was thrown. */
+  failure: Failure | null;
 }
 
 export interface SessionState {

@@ -70,7 +70,7 @@ const gateLine = z.strictObject({
   kind: z.literal('hopgate gate log'),
   format_version: z.literal(1),
   product: z.string(),
-  /** sha256 of the settings' canonical JSON and the label; lines of sessions name it. */
+  /** The first 16 digits of the sha256 of the settings' canonical JSON and the label; lines of sessions name it. */
   gate: z.string(),
   /** What this traffic is called; takes the place of a dataset's name in calibration. */
   label: z.nullable(z.string()),
@@ -100,7 +100,7 @@ const openLine = z.strictObject({
   claim_texts: z.nullable(z.array(z.string())),
 });
 
-/** The decider's claims were made for this question, at its first call where a drafter makes the margin. */
+/** Claims were made for this question: those of the margin when it was opened, or, where a drafter makes the margin, the decider's at its first call. */
 const claimsLine = z.strictObject({
   event: z.literal('claims'),
   session: z.string(),
@@ -126,12 +126,12 @@ const loopLine = z.strictObject({
   decision: z.nullable(z.enum(['skip', 'call', 'abstain'])),
   asked: z.boolean(),
   because: z.enum(ASKED_BECAUSE),
-  /** The decider's word; null where it was not asked, failed, or never answered. */
+  /** The decider's word; null where it was not asked, failed, or never answered; false without a call where there are no claims. */
   covered: z.nullable(z.boolean()),
   p: z.nullable(z.number()),
   /** By claim, where the decider rules claim by claim. */
   matched: z.nullable(z.array(z.boolean())),
-  /** Why there is no verdict though one was asked for. */
+  /** What failed at this loop: the decider, its claims, or the encoder, whose failure may stand beside a verdict. */
   error: z.nullable(z.string()),
   /** Time of the host before this loop's evidence came: its follow-up and its search. */
   host_ms: duration,

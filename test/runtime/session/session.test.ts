@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { type Observation } from '../../../runtime/index.js';
+import { type Observation, liveClaimsDecider } from '../../../runtime/index.js';
 import { numberProfile, scriptedGate } from '../../support/scripted-gate.js';
 
 const QUESTION = 'Where was the director of the film born?';
@@ -214,6 +214,18 @@ test('what contradicts itself is refused when the gate is made', () => {
     [{ onError: 'explode' as 'stop' }, 'onError: got "explode", expected continue, stop, throw'],
     [{ deciderTimeout: NaN }, 'deciderTimeout: got NaN, expected a positive number of milliseconds'],
     [{ forceContinue: '' }, 'forceContinue: got an empty message, expected true, false or a text'],
+    [{ aggregation: 'top2' }, "aggregation: is the profile's to say, expected it without a profile alone"],
+    [
+      {
+        decider: liveClaimsDecider({
+          name: 'mine',
+          identity: { decider: 'scripted' },
+          policy: 'any_match',
+          score: () => Promise.resolve([]),
+        }),
+      },
+      "the decider mine rules by any_match, the gate's margin by all_match: expected one policy for both",
+    ],
     [{ bounds: { maxSteps: 0 } }, 'bounds.maxSteps: got 0, expected a positive number, or null for none'],
     [{ bounds: { steps: 3 } as object }, 'bounds: got "steps", expected some of maxSteps, maxCalls, maxTokens, maxMillis, noProgress'],
     [
@@ -228,5 +240,5 @@ test('P92: the worst case of a question is known before it runs', () => {
   const { gate } = scriptedGate(() => true, { bounds: { maxSteps: 9, maxCalls: 5 } });
   // 9 searches × 2 claims × 3 sentences.
   assert.deepEqual(gate.worstCase({ claims: 2, sentences: 3 }), { searches: 9, calls: 5, pairs: 54 });
-  assert.equal(scriptedGate(() => true, { bounds: { maxSteps: null } }).gate.worstCase({ claims: 2 }), null);
+  assert.equal(scriptedGate(() => true, { bounds: { maxSteps: null } }).gate.worstCase({ claims: 2, sentences: 3 }), null);
 });
